@@ -1,0 +1,62 @@
+"""Every error polyseme raises on purpose.
+
+    PolysemeError              the user can do something about it; the command line prints one sentence
+    ├── InputError             text, tokens or a data file that cannot be used
+    ├── FormatError            a model on disk that cannot be read, or is not what it says
+    │   ├── MissingTensor      an array that the format promises is not there
+    │   └── WrongShape         an array is there, with another shape than the options say
+    ├── ConfigError            a setting that does not fit: options, a recipe, an argument
+    ├── JobError               a long job that cannot start, resume or finish
+    └── MissingExtra           a feature whose optional packages are not installed
+
+A message says what was expected, what was found and what to do, in one sentence. Inner code states the fact
+that it knows; the caller that knows the context (which file, which line) adds it and raises again.
+"""
+
+from __future__ import annotations
+
+
+class PolysemeError(Exception):
+    """Base of all errors that a user can act on."""
+
+
+class InputError(PolysemeError):
+    """Text, tokens or a data file that cannot be used."""
+
+
+class FormatError(PolysemeError):
+    """A model on disk that cannot be read."""
+
+
+class MissingTensor(FormatError):
+    """An array that the format promises is not there."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the array {name!r} is missing")
+        self.name = name
+
+
+class WrongShape(FormatError):
+    """An array has another shape than the options promise."""
+
+    def __init__(self, name: str, expected: tuple[int, ...], found: tuple[int, ...]) -> None:
+        super().__init__(f"the array {name!r} has shape {list(found)} where {list(expected)} was expected")
+        self.name, self.expected, self.found = name, expected, found
+
+
+class ConfigError(PolysemeError):
+    """A setting that does not fit."""
+
+
+class JobError(PolysemeError):
+    """A long job that cannot start, resume or finish."""
+
+
+class MissingExtra(PolysemeError):
+    """A feature whose optional packages are not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs packages that are not installed; run: pip install 'polyseme[{extra}]'"
+        )
+        self.extra = extra

@@ -1,0 +1,139 @@
+"""The bidirectional language model: token encoder below, a stack of LSTM layers for each direction above.
+
+``BiLM`` is the readable network: it trains, it runs on any torch device, and every faster path is tested against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.nn.config import BiLMConfig
+from polyseme.nn.lstm import CellState, ProjectedLSTM
+from polyseme.nn.token_encoder import TokenEncoder
+
+
+@dataclass(frozen=True, slots=True)
+class BiLMState:
+    """The state of every layer and direction after reading, for each sentence."""
+
+    h: Tensor  # [directions, L, B, D]
+    c: Tensor  # [directions, L, B, H]
+
+    def cell(self, direction: int, layer: int) -> CellState:
+        return CellState(self.h[direction, layer], self.c[direction, layer])
+
+    def rows(self, count: int) -> BiLMState:
+        """The first ``count`` sentences, zeros where there are fewer."""
+        missing = count - self.h.shape[2]
+        if missing <= 0:
+            return BiLMState(self.h[:, :, :count], self.c[:, :, :count])
+        return BiLMState(*(torch.nn.functional.pad(s, (0, 0, 0, missing)) for s in (self.h, self.c)))
+
+    def expand(self, count: int) -> BiLMState:
+        """One sentence's state, for ``count`` sentences."""
+        return BiLMState(self.h.expand(-1, -1, count, -1), self.c.expand(-1, -1, count, -1))
+
+    def replace_rows(self, new: BiLMState) -> BiLMState:
+        """``new`` in the first rows, what is here in the rows below: how the originals carry state."""
+        count = new.h.shape[2]
+        return BiLMState(
+            torch.cat([new.h, self.h[:, :, count:]], dim=2), torch.cat([new.c, self.c[:, :, count:]], dim=2)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BiLMOutput:
+    """What a biLM says of a batch; sentence boundaries are positions like any other here."""
+
+    layers: Tensor  # [L+1, B, T, W], zero where no token stands
+    mask: Tensor  # [B, T] bool
+    lengths: Tensor  # [B] positions with boundaries
+    state: BiLMState  # after the last position of each sentence
+
+    def without_boundaries(self) -> tuple[Tensor, Tensor]:
+        """Layers [L+1, B, N, W] and mask [B, N] of the tokens alone."""
+        mask = self.mask[:, 2:]  # a sentence of n positions has n − 2 tokens, and they stand at 1 … n − 2
+        return self.layers[:, :, 1:-1] * mask[:, :, None], mask
+
+
+class Direction(nn.Module):
+    """The stack of LSTM layers that reads one way."""
+
+    def __init__(self, config: BiLMConfig) -> None:
+        super().__init__()
+        self.skip_connections = config.skip_connections
+        self.cells = nn.ModuleList(ProjectedLSTM(config) for _ in range(config.layers))
+
+    def forward(self, x: Tensor, mask: Tensor, states: list[CellState]) -> tuple[list[Tensor], list[CellState]]:
+        """[B, T, D] tokens in reading order → L outputs [B, T, D] and L final states."""
+        outputs, finals = [], []
+        for layer, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
+            y, final = cell(x, mask, state)
+            # The sum is what the next layer and the user see; the recurrence itself never sees it.
+            x = y + x * mask[:, :, None] if self.skip_connections and layer > 0 else y
+            outputs.append(x)
+            finals.append(final)
+        return outputs, finals
+
+
+class BiLM(nn.Module):
+    """Ids → layers.
+
+    ``BiLM(BiLMConfig(characters=CharacterConfig(alphabet=261), cell=64, projection=16))(ids).layers`` has the
+    shape [3, B, T, 32].
+    """
+
+    def __init__(self, config: BiLMConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.token_encoder = TokenEncoder(config)
+        self.directions = nn.ModuleList(Direction(config) for _ in range(config.directions))
+
+    def forward(self, ids: Tensor, state: BiLMState | None = None) -> BiLMOutput:
+        """[B, T, K] ids with boundaries, rows of zeros as padding on the right → ``BiLMOutput``.
+
+        ``state`` is where reading starts; by default every sentence starts from zero.
+        """
+        mask = (ids > 0).any(dim=2)  # [B, T]
+        lengths = mask.sum(dim=1)  # [B]
+        state = state or self.zero_state(ids.shape[0])
+        tokens = self.encode_tokens(ids) * mask[:, :, None]  # [B, T, D]
+        backwards = reversal(lengths, ids.shape[1])  # [B, T]
+        by_direction, hs, cs = [], [], []
+        for number, direction in enumerate(self.directions):
+            x = tokens if number == 0 else reorder(tokens, backwards)
+            starts = [state.cell(number, layer) for layer in range(self.config.layers)]
+            outputs, finals = direction(x, mask, starts)
+            by_direction.append(outputs if number == 0 else [reorder(y, backwards) for y in outputs])
+            hs.append(torch.stack([final.h for final in finals]))
+            cs.append(torch.stack([final.c for final in finals]))
+        layers = [torch.cat([tokens] * self.config.directions, dim=2)]
+        layers += [torch.cat(outputs, dim=2) for outputs in zip(*by_direction, strict=True)]
+        return BiLMOutput(torch.stack(layers), mask, lengths, BiLMState(torch.stack(hs), torch.stack(cs)))
+
+    def encode_tokens(self, ids: Tensor) -> Tensor:
+        """[B, T, K] ids → [B, T, D], each distinct token encoded once."""
+        rows, where = torch.unique(ids.flatten(0, 1), dim=0, return_inverse=True)  # [R, K], [B·T]
+        encoded: Tensor = self.token_encoder(rows)  # [R, D]
+        return encoded[where].view(*ids.shape[:2], -1)
+
+    def zero_state(self, sentences: int) -> BiLMState:
+        """The state of a model that has read nothing."""
+        config = self.config
+        weight = next(self.parameters())
+        shape = (config.directions, config.layers, sentences)
+        return BiLMState(weight.new_zeros(*shape, config.projection), weight.new_zeros(*shape, config.cell))
+
+
+def reversal(lengths: Tensor, positions: int) -> Tensor:
+    """[B] lengths → [B, T] the order that reverses each sentence within its own length; padding stays in place."""
+    t = torch.arange(positions, device=lengths.device)[None, :]  # [1, T]
+    return torch.where(t < lengths[:, None], lengths[:, None] - 1 - t, t)
+
+
+def reorder(x: Tensor, order: Tensor) -> Tensor:
+    """[B, T, D] rows of each sentence in the given [B, T] order."""
+    return x.gather(1, order[:, :, None].expand(-1, -1, x.shape[2]))

@@ -1,0 +1,150 @@
+"""The layers of a sentence, mixed into one vector per token.
+
+mixed[n] = scale * sum over l of softmax(weights)[l] * layers[l, n]      (Peters et al., 2018, eq. 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.errors import ConfigError
+from polyseme.nn.bilm import BiLM
+
+#: "batch": one mean and variance over all tokens and features of a layer, as the original defines it (a sentence's
+#: result then depends on its batch); "token": over the features of each token alone.
+LayerNorm = Literal["batch", "token"]
+EPSILON = 1e-12
+
+
+class ScalarMix(nn.Module):
+    """A learned (or fixed) weighted sum of layers.
+
+    With ``fixed``, the weights and the scale are not trained. With ``top_only``, the mix is the scaled top layer,
+    without weights and without layer norm.
+    """
+
+    weights: Tensor | None
+
+    def __init__(
+        self,
+        layers: int,
+        *,
+        layer_norm: LayerNorm | None = None,
+        fixed: Sequence[float] | None = None,
+        top_only: bool = False,
+    ) -> None:
+        super().__init__()
+        if fixed is not None and len(fixed) != layers:
+            raise ConfigError(f"{len(fixed)} weights were given for {layers} layers; give one for each layer")
+        if fixed is not None and top_only:
+            raise ConfigError("top_only has no weights to fix; give one of the two")
+        self.layer_norm = layer_norm
+        self.top_only = top_only
+        start = torch.zeros(layers) if fixed is None else torch.tensor(fixed, dtype=torch.float32)
+        if top_only:
+            self.weights = None
+        else:
+            self.weights = nn.Parameter(start, requires_grad=fixed is None)  # [L+1]
+        self.scale = nn.Parameter(torch.ones(1), requires_grad=fixed is None)
+
+    def forward(self, layers: Tensor, mask: Tensor | None = None) -> Tensor:
+        """[L+1, B, T, W] layers, [B, T] true where a token stands → [B, T, W]"""
+        if self.weights is None:
+            top: Tensor = self.scale * layers[-1]
+            return top
+        if self.layer_norm is not None:
+            layers = normalise(layers, mask, self.layer_norm)
+        mixed: Tensor = self.scale * torch.tensordot(self.shares(), layers, dims=1)
+        return mixed
+
+    def shares(self) -> Tensor:
+        """The softmax-normalised weights, one per layer. [L+1]"""
+        if self.weights is None:
+            raise ConfigError("a mix of the top layer only has no weights")
+        return torch.softmax(self.weights, dim=0)
+
+    def penalty(self, strength: float) -> Tensor:
+        """λ‖w‖²: large keeps the weights near the average of the layers, small lets them differ."""
+        return self.scale.new_zeros(()) if self.weights is None else strength * self.weights.square().sum()
+
+
+def normalise(layers: Tensor, mask: Tensor | None, over: LayerNorm) -> Tensor:
+    """Layers [L+1, B, T, W] with mean 0 and variance 1, without gain and bias."""
+    if over == "token":
+        mean = layers.mean(dim=-1, keepdim=True)
+        variance = layers.var(dim=-1, unbiased=False, keepdim=True)
+    else:
+        here = torch.ones_like(layers[0, ..., :1]) if mask is None else mask[..., None].to(layers.dtype)  # [B, T, 1]
+        count = here.sum() * layers.shape[-1]
+        rest = (1, 2, 3)
+        mean = (layers * here).sum(dim=rest, keepdim=True) / count
+        variance = ((layers - mean) * here).square().sum(dim=rest, keepdim=True) / count
+    return (layers - mean) * torch.rsqrt(variance + EPSILON)
+
+
+class ElmoRepresentations(nn.Module):
+    """A biLM and one or more mixes of its layers, as part of a task's network.
+
+    >>> elmo = ElmoRepresentations(bilm, count=2, dropout=0.5)       # doctest: +SKIP
+    >>> at_input, at_output = elmo(ids)                              # doctest: +SKIP
+
+    ``trainable`` fine-tunes the biLM with the task; otherwise it is frozen, and stays in evaluation mode.
+    ``norm_boundaries`` counts sentence boundaries in a ``"batch"`` layer norm, as AllenNLP did and bilm-tf did not.
+    """
+
+    def __init__(
+        self,
+        bilm: BiLM,
+        *,
+        count: int = 1,
+        dropout: float = 0.5,
+        keep_boundaries: bool = False,
+        trainable: bool = False,
+        layer_norm: LayerNorm | None = None,
+        norm_boundaries: bool = False,
+        fixed: Sequence[float] | None = None,
+        top_only: bool = False,
+    ) -> None:
+        super().__init__()
+        if count < 1:
+            raise ConfigError(f"count is {count}, but at least one mix is needed")
+        self.bilm = bilm.requires_grad_(trainable)
+        self.trainable = trainable
+        self.keep_boundaries = keep_boundaries
+        self.mix_boundaries = keep_boundaries or norm_boundaries
+        self.mixes = nn.ModuleList(
+            ScalarMix(bilm.config.layers + 1, layer_norm=layer_norm, fixed=fixed, top_only=top_only)
+            for _ in range(count)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids: Tensor) -> list[Tensor]:
+        """[B, T, K] ids with boundaries → one [B, N, W] per mix ([B, T, W] with ``keep_boundaries``)."""
+        with torch.set_grad_enabled(self.trainable and torch.is_grad_enabled()):
+            output = self.bilm(ids)
+        layers, mask = (output.layers, output.mask) if self.mix_boundaries else output.without_boundaries()
+        mixed = [mix(layers, mask) for mix in self.mixes]  # [B, T or N, W]
+        if self.mix_boundaries and not self.keep_boundaries:
+            mixed = [m[:, 1:-1] * output.mask[:, 2:, None] for m in mixed]
+        return [self.dropout(m) for m in mixed]
+
+    def shares(self) -> list[list[float]]:
+        """The layer weights of each mix after the softmax, to read or log."""
+        return [mix.shares().tolist() for mix in self._mixes() if mix.weights is not None]
+
+    def penalty(self, strength: float) -> Tensor:
+        """λ‖w‖² over all mixes, to add to a task's loss."""
+        return torch.stack([mix.penalty(strength) for mix in self._mixes()]).sum()
+
+    def train(self, mode: bool = True) -> ElmoRepresentations:
+        super().train(mode)
+        if not self.trainable:
+            self.bilm.eval()
+        return self
+
+    def _mixes(self) -> list[ScalarMix]:
+        return [mix for mix in self.mixes if isinstance(mix, ScalarMix)]

@@ -1,0 +1,95 @@
+"""Tokens become rows of character ids, in the two schemes of the released models.
+
+Byte scheme (bilm-tf, AllenNLP, SeqVec, NLPL)       Unicode scheme (ELMoForManyLangs)
+    a token is its UTF-8 bytes                          a token is its code points
+    begin  b1 … bk  end  pad …                          end  c1 … ck  begin  pad …      (swapped: trained like this)
+
+Ids start at 1: row 0 of a model's character table is the zero vector of positions where no token stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Raw ids of the byte scheme; the model sees them plus one.
+SENTENCE_BEGIN, SENTENCE_END, WORD_BEGIN, WORD_END, PADDING = 256, 257, 258, 259, 260
+BYTE_ALPHABET = 261
+
+
+@dataclass(frozen=True, slots=True)
+class ByteScheme:
+    """The original's scheme. ``specials`` are tokens that stand for one raw id instead of their bytes.
+
+    >>> ByteScheme(max_characters=6).row("a")
+    [259, 98, 260, 261, 261, 261]
+    """
+
+    max_characters: int = 50
+    specials: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def alphabet(self) -> int:
+        return BYTE_ALPHABET
+
+    def row(self, token: str) -> list[int]:
+        """``max_characters`` ids; a long token loses its last bytes, even in the middle of a character."""
+        special = self.specials.get(token)
+        if special is not None:
+            return self._spell([special])
+        # "ignore" drops lone surrogates, which have no UTF-8 form.
+        return self._spell(token[: self.max_characters].encode("utf-8", "ignore")[: self.max_characters - 2])
+
+    def begin_row(self) -> list[int]:
+        """The row of the sentence's begin."""
+        return self._spell([SENTENCE_BEGIN])
+
+    def end_row(self) -> list[int]:
+        """The row of the sentence's end."""
+        return self._spell([SENTENCE_END])
+
+    def _spell(self, raw: bytes | list[int]) -> list[int]:
+        ids = [WORD_BEGIN + 1, *(b + 1 for b in raw), WORD_END + 1]
+        return ids + [PADDING + 1] * (self.max_characters - len(ids))
+
+
+@dataclass(frozen=True, slots=True)
+class UnicodeScheme:
+    """ELMoForManyLangs' scheme: ``ids`` is its character dictionary, with the six specials of ``SPECIALS``.
+
+    The first position of a token holds the id of ``<eow>`` and the closing one that of ``<bow>``.
+    """
+
+    ids: Mapping[str, int]
+    max_characters: int = 50
+
+    SPECIALS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
+
+    @property
+    def alphabet(self) -> int:
+        return max(self.ids.values()) + 1
+
+    def row(self, token: str) -> list[int]:
+        """``max_characters`` ids; a long token loses its last code points."""
+        if token in ("<bos>", "<eos>"):
+            return self._spell([self.ids[token]])
+        unknown = self.ids["<oov>"]
+        return self._spell([self.ids.get(c, unknown) for c in self.truncate(token)])
+
+    def truncate(self, token: str) -> str:
+        """What the model sees of a token; its word is looked up in this form too."""
+        return token[: self.max_characters - 2]
+
+    def begin_row(self) -> list[int]:
+        return self.row("<bos>")
+
+    def end_row(self) -> list[int]:
+        return self.row("<eos>")
+
+    def _spell(self, raw: list[int]) -> list[int]:
+        ids = [self.ids["<eow>"], *raw, self.ids["<bow>"]]
+        ids += [self.ids["<pad>"]] * (self.max_characters - len(ids))
+        return [i + 1 for i in ids]
+
+
+Characters = ByteScheme | UnicodeScheme
