@@ -1,0 +1,60 @@
+"""A model as it leaves the disk, whatever format it came in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from polyseme.nn.bilm import BiLM
+from polyseme.nn.config import BiLMConfig
+from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxWeights:
+    """The output layer of the language model, shared by both directions; row v belongs to word v."""
+
+    weight: Tensor  # [V, D]
+    bias: Tensor  # [V]
+
+
+@dataclass(frozen=True, slots=True)
+class MixWeights:
+    """A scalar mix that was trained with the model: ``weights`` before the softmax, and the scale."""
+
+    weights: tuple[float, ...]
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """A biLM and all that belongs to it: the common form between every format and the network."""
+
+    config: BiLMConfig
+    tensors: Mapping[str, Tensor]  #: float32, by the parameter names of ``BiLM``
+    indexer: Indexer
+    vocabulary: Vocabulary | None = None  #: the words of the softmax, or of the format's vocabulary file
+    softmax: SoftmaxWeights | None = None
+    mixes: tuple[MixWeights, ...] = ()
+    card: Mapping[str, Any] = field(default_factory=dict)  #: name, languages, licence, tokenisation, state, …
+    format: str = "native"  #: the title of the format it was read from
+
+    def bilm(self) -> BiLM:
+        """The network with these weights, in evaluation mode."""
+        bilm = BiLM(self.config)
+        bilm.load_state_dict(dict(self.tensors))
+        return bilm.eval()
+
+    def fingerprint(self) -> str:
+        """A digest of settings and weights: equal for models that give equal vectors."""
+        digest = hashlib.sha256(repr(self.config).encode())
+        for name in sorted(self.tensors):
+            digest.update(name.encode())
+            digest.update(self.tensors[name].detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
+        return digest.hexdigest()
