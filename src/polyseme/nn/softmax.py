@@ -1,0 +1,170 @@
+"""The output layer of the language model, shared by both directions, and its training losses.
+
+``full_loss`` is the cross entropy over all words. ``sampled_loss`` compares each target with a few words drawn from
+a log-uniform distribution (words are sorted by frequency), corrected so that its minimum is that of the full loss:
+
+    p(k) = ln((k + 2) / (k + 1)) / ln(V + 1)         drawn until S distinct words are found, after some ``tries``
+    E(k) = 1 − (1 − p(k))^tries                      how often word k is expected among them
+    logit(k) − ln E(k)                               takes the place of the logit
+
+Both losses compute their gradients in the forward pass, in blocks of rows, so that the logits of a batch never
+exist all at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+#: Logits that exist at the same time while training: 4 MB stays in the cache.
+BLOCK_LOGITS = 1 << 20
+
+
+class Softmax(nn.Module):
+    """One row of weights and one bias per word."""
+
+    def __init__(self, words: int, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(words, size))  # [V, D]
+        self.bias = nn.Parameter(torch.zeros(words))  # [V]
+        nn.init.normal_(self.weight, std=1 / math.sqrt(size))
+
+    def log_probabilities(self, h: Tensor) -> Tensor:
+        """[R, D] top outputs of one direction → [R, V]"""
+        return torch.log_softmax(torch.addmm(self.bias, h, self.weight.t()), dim=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Negatives:
+    """Distinct words, in increasing order, and the number of draws it took to find them."""
+
+    ids: Tensor  # [S]
+    tries: int
+
+    def log_expected_count(self, ids: Tensor, words: int) -> Tensor:
+        """ln E of each id, in float32. Computed in float64: p is a difference of nearly equal logarithms."""
+        p = torch.log1p(1 / (ids.double() + 1)) / math.log(words + 1)
+        if self.tries == len(self.ids):
+            return torch.log(p * self.tries).float()
+        return torch.log(-torch.expm1(self.tries * torch.log1p(-p))).float()
+
+
+def draw_negatives(words: int, count: int, random: np.random.Generator) -> Negatives:
+    """``count`` distinct ids below ``words``, small ids most often, by rejection."""
+    if not 0 < count <= words:
+        raise ValueError(f"{count} distinct negatives cannot be drawn from {words} words")
+    drawn = np.empty(0, dtype=np.int64)
+    while True:
+        fresh = np.exp(random.random(2 * count) * math.log(words + 1)).astype(np.int64) - 1
+        drawn = np.concatenate([drawn, np.minimum(fresh, words - 1)])
+        ids, first = np.unique(drawn, return_index=True)
+        if len(ids) >= count:
+            tries = int(np.sort(first)[count - 1]) + 1  # the draw that brought the last distinct word
+            return Negatives(torch.from_numpy(ids[first < tries]), tries)
+
+
+def full_loss(h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """Summed cross entropy of [R, D] outputs against [R] word ids, over all V words."""
+    loss: Tensor = _FullLoss.apply(h, weight, bias, targets)  # type: ignore[no-untyped-call]
+    return loss
+
+
+def sampled_loss(
+    h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, negatives: Tensor, corrections: tuple[Tensor, Tensor]
+) -> Tensor:
+    """Summed cross entropy of [R, D] outputs against the target and S negatives.
+
+    ``targets`` [R] and ``negatives`` [S] (increasing) are rows of ``weight`` and ``bias``, which need only hold the
+    words of this step; ``corrections`` are their ln E. A negative that is a row's own target does not count there.
+    """
+    loss: Tensor = _SampledLoss.apply(h, weight, bias, targets, negatives, *corrections)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _FullLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+        grad_h, grad_weight, grad_bias = torch.empty_like(h), torch.zeros_like(weight), torch.zeros_like(bias)
+        loss = h.new_zeros((), dtype=torch.float64)
+        for rows in _blocks(len(h), len(weight)):
+            target = targets[rows, None]  # [r, 1]
+            logits = torch.addmm(bias, h[rows], weight.t())  # [r, V]
+            log_p = torch.log_softmax(logits, dim=1)
+            loss -= log_p.gather(1, target).sum(dtype=torch.float64)
+            p = log_p.exp_()
+            p.scatter_add_(1, target, p.new_full((1, 1), -1.0).expand_as(target))  # d loss / d logits
+            torch.mm(p, weight, out=grad_h[rows])
+            grad_weight.addmm_(p.t(), h[rows])
+            grad_bias += p.sum(0)
+        ctx.gradients = grad_h, grad_weight, grad_bias
+        return loss.to(h.dtype)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return (*(g * grad for g in ctx.gradients), None)
+
+
+class _SampledLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        h: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        negatives: Tensor,
+        target_correction: Tensor,
+        negative_correction: Tensor,
+    ) -> Tensor:
+        negative_weight = weight[negatives]  # [S, D]
+        negative_weight_t = negative_weight.t().contiguous()  # [D, S]
+        negative_bias = bias[negatives] - negative_correction  # [S]
+        target_weight = weight[targets]  # [R, D]
+        target_logits = (h * target_weight).sum(1) + bias[targets] - target_correction  # [R]
+        hit_rows, hit_columns = _accidental_hits(targets, negatives)
+
+        grad_h = torch.empty_like(h)
+        grad_negative_weight = torch.zeros_like(negative_weight)
+        grad_negative_bias = torch.zeros_like(negative_bias)
+        log_sums = torch.empty_like(target_logits)
+        for rows in _blocks(len(h), len(negatives)):
+            logits = torch.addmm(negative_bias, h[rows], negative_weight_t)  # [r, S]
+            here = (hit_rows >= rows.start) & (hit_rows < rows.stop)
+            logits[hit_rows[here] - rows.start, hit_columns[here]] = -torch.inf
+            torch.logaddexp(torch.logsumexp(logits, dim=1), target_logits[rows], out=log_sums[rows])
+            p = logits.sub_(log_sums[rows, None]).exp_()
+            torch.mm(p, negative_weight, out=grad_h[rows])
+            grad_negative_weight.addmm_(p.t(), h[rows])
+            grad_negative_bias += p.sum(0)
+
+        grad_target = torch.exp(target_logits - log_sums) - 1  # [R] d loss / d target logit
+        grad_h.addcmul_(target_weight, grad_target[:, None])
+        grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
+        grad_weight.index_add_(0, negatives, grad_negative_weight).index_add_(0, targets, h * grad_target[:, None])
+        grad_bias.index_add_(0, negatives, grad_negative_bias).index_add_(0, targets, grad_target)
+        ctx.gradients = grad_h, grad_weight, grad_bias
+        return (log_sums - target_logits).sum(dtype=torch.float64).to(h.dtype)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return (*(g * grad for g in ctx.gradients), None, None, None, None)
+
+
+def _accidental_hits(targets: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows and columns where a negative is the row's own target."""
+    columns = torch.searchsorted(negatives, targets).clamp_(max=len(negatives) - 1)  # [R]
+    rows = (negatives[columns] == targets).nonzero()[:, 0]
+    return rows, columns[rows]
+
+
+def _blocks(rows: int, columns: int) -> list[slice]:
+    size = max(1, BLOCK_LOGITS // max(1, columns))
+    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
