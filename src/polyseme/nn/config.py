@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, TypeVar, get_args
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, Literal, get_args
 
 from polyseme.errors import ConfigError
 
 Activation = Literal["relu", "tanh"]
-Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +32,10 @@ class CharacterConfig:
     activation: Activation = "relu"
 
     def __post_init__(self) -> None:
-        _positive(self, "alphabet", "dim")
-        if self.max_characters < 3:
-            raise ConfigError(
-                f"max_characters is {self.max_characters}, but a token needs begin, one character and end: at least 3"
-            )
-        if not self.filters:
-            raise ConfigError("filters is empty, but a character CNN needs at least one [width, count] pair")
-        for width, count in self.filters:
-            if not (1 <= width <= self.max_characters and count >= 1):
-                raise ConfigError(
-                    f"the filter [{width}, {count}] does not fit: "
-                    f"a width is 1 to {self.max_characters} characters, a count at least 1"
-                )
-        if self.highways < 0:
-            raise ConfigError(f"highways is {self.highways}, but cannot be negative")
+        _whole(self, 1, "alphabet", "dim")
+        _whole(self, 3, "max_characters")  # begin of word, one character, end of word
+        _whole(self, 0, "highways")
+        object.__setattr__(self, "filters", _filters(self.filters, self.max_characters))
         if self.activation not in get_args(Activation):
             raise ConfigError(f"activation is {self.activation!r}, but only 'relu' and 'tanh' exist")
 
@@ -64,7 +53,7 @@ class WordConfig:
     dim: int
 
     def __post_init__(self) -> None:
-        _positive(self, "size", "dim")
+        _whole(self, 1, "size", "dim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +76,17 @@ class BiLMConfig:
     bidirectional: bool = True
 
     def __post_init__(self) -> None:
-        _positive(self, "cell", "projection", "layers")
+        _whole(self, 1, "cell", "projection", "layers")
+        _part(self, "characters", CharacterConfig)
+        _part(self, "words", WordConfig)
+        _clip(self, "cell_clip", "projection_clip")
+        _flag(self, "skip_connections", "project_tokens", "bidirectional")
         if self.characters is None and self.words is None:
             raise ConfigError("the model has neither characters nor words as input; give at least one of them")
         if self.projection > self.cell:
             raise ConfigError(
                 f"projection {self.projection} is larger than cell {self.cell}; it must be smaller, or equal for none"
             )
-        for name in ("cell_clip", "projection_clip"):
-            clip = getattr(self, name)
-            if clip is not None and not clip > 0:
-                raise ConfigError(f"{name} is {clip}, but a clip is a positive number, or null for none")
         if not self.project_tokens and self.encoded_size != self.projection:
             raise ConfigError(
                 f"the token encoder gives {self.encoded_size} values and the LSTM takes {self.projection}: "
@@ -137,35 +126,68 @@ class BiLMConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> BiLMConfig:
         """Read what ``to_dict`` wrote; a key that is unknown or a value of the wrong kind is refused."""
-        values = dict(values)
-        if values.get("characters") is not None:
-            characters = dict(_known(CharacterConfig, values["characters"], "characters"))
-            if "filters" in characters:
-                characters["filters"] = tuple((int(w), int(n)) for w, n in characters["filters"])
-            values["characters"] = _build(CharacterConfig, characters, "characters")
-        if values.get("words") is not None:
-            values["words"] = _build(WordConfig, _known(WordConfig, values["words"], "words"), "words")
-        return _build(cls, _known(cls, values, "the model"), "the model")
-
-
-def _build(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise ConfigError(f"the settings of {where} do not fit: {error}") from None
+        values = dict(_known(cls, values, "the model"))
+        for name, kind in (("characters", CharacterConfig), ("words", WordConfig)):
+            if values.get(name) is not None:
+                values[name] = kind(**_known(kind, values[name], name))
+        return cls(**values)
 
 
 def _known(kind: Any, values: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
         raise ConfigError(f"the settings of {where} are {values!r}, but should be names and values")
     names = {field.name for field in fields(kind)}
-    if unknown := sorted(set(values) - names):
+    if unknown := sorted(map(str, set(values) - names)):
         raise ConfigError(f"{where} has no setting {unknown[0]!r}; it has: {', '.join(sorted(names))}")
+    for field in fields(kind):
+        if field.default is MISSING and field.name not in values:
+            raise ConfigError(f"the settings of {where} lack {field.name!r}, which has no default")
     return values
 
 
-def _positive(config: Any, *names: str) -> None:
+def _whole(config: Any, least: int, *names: str) -> None:
     for name in names:
         value = getattr(config, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ConfigError(f"{name} is {value!r}, but should be a whole number of at least 1")
+        if not _is_whole(value) or value < least:
+            raise ConfigError(f"{name} is {value!r}, but should be a whole number of at least {least}")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _filters(values: Any, longest: int) -> tuple[tuple[int, int], ...]:
+    try:
+        pairs = tuple((width, count) for width, count in values)
+    except (TypeError, ValueError):
+        raise ConfigError(f"filters is {values!r}, but should be a list of [width, count] pairs") from None
+    if not pairs:
+        raise ConfigError("filters is empty, but a character CNN needs at least one [width, count] pair")
+    for width, count in pairs:
+        if not (_is_whole(width) and _is_whole(count) and 1 <= width <= longest and count >= 1):
+            raise ConfigError(
+                f"the filter [{width!r}, {count!r}] does not fit: "
+                f"a width is 1 to {longest} characters, a count at least 1, both whole numbers"
+            )
+    return pairs
+
+
+def _part(config: Any, name: str, kind: type) -> None:
+    value = getattr(config, name)
+    if value is not None and not isinstance(value, kind):
+        raise ConfigError(f"{name} is {value!r}, but should be a {kind.__name__}, or None for none")
+
+
+def _clip(config: Any, *names: str) -> None:
+    for name in names:
+        clip = getattr(config, name)
+        number = isinstance(clip, int | float) and not isinstance(clip, bool)
+        if clip is not None and not (number and 0 < clip < math.inf):
+            raise ConfigError(f"{name} is {clip!r}, but a clip is a positive number, or null for none")
+
+
+def _flag(config: Any, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        if not isinstance(value, bool):
+            raise ConfigError(f"{name} is {value!r}, but should be true or false")
