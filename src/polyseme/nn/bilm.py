@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from polyseme.errors import InputError
 from polyseme.nn.config import BiLMConfig
 from polyseme.nn.lstm import CellState, ProjectedLSTM
 from polyseme.nn.token_encoder import TokenEncoder
@@ -97,6 +98,11 @@ class BiLM(nn.Module):
 
         ``state`` is where reading starts; by default every sentence starts from zero.
         """
+        if ids.dim() != 3 or ids.shape[2] != self.config.row_size:
+            raise InputError(
+                f"the ids have shape {list(ids.shape)}, but this model reads [sentences, positions, "
+                f"{self.config.row_size}]: one row of {self.config.row_size} ids for each token"
+            )
         mask = (ids > 0).any(dim=2)  # [B, T]
         lengths = mask.sum(dim=1)  # [B]
         state = state or self.zero_state(ids.shape[0])
@@ -118,7 +124,7 @@ class BiLM(nn.Module):
         """[B, T, K] ids → [B, T, D], each distinct token encoded once."""
         rows, where = torch.unique(ids.flatten(0, 1), dim=0, return_inverse=True)  # [R, K], [B·T]
         encoded: Tensor = self.token_encoder(rows)  # [R, D]
-        return encoded[where].view(*ids.shape[:2], -1)
+        return encoded[where].view(*ids.shape[:2], self.config.projection)
 
     def zero_state(self, sentences: int) -> BiLMState:
         """The state of a model that has read nothing."""
