@@ -6,7 +6,7 @@ mixed[n] = scale * sum over l of softmax(weights)[l] * layers[l, n]      (Peters
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -23,8 +23,8 @@ EPSILON = 1e-12
 class ScalarMix(nn.Module):
     """A learned (or fixed) weighted sum of layers.
 
-    With ``fixed``, the weights and the scale are not trained. With ``top_only``, the mix is the scaled top layer,
-    without weights and without layer norm.
+    ``fixed`` gives the weights (before the softmax); they and the scale are then not trained. With ``top_only``, the
+    mix is the scaled top layer, without weights and without layer norm.
     """
 
     weights: Tensor | None
@@ -38,6 +38,10 @@ class ScalarMix(nn.Module):
         top_only: bool = False,
     ) -> None:
         super().__init__()
+        if layers < 1:
+            raise ConfigError(f"layers is {layers}, but a mix needs at least one layer")
+        if layer_norm is not None and layer_norm not in get_args(LayerNorm):
+            raise ConfigError(f"layer_norm is {layer_norm!r}, but only 'batch' and 'token' exist, or None for none")
         if fixed is not None and len(fixed) != layers:
             raise ConfigError(f"{len(fixed)} weights were given for {layers} layers; give one for each layer")
         if fixed is not None and top_only:
@@ -79,7 +83,7 @@ def normalise(layers: Tensor, mask: Tensor | None, over: LayerNorm) -> Tensor:
         variance = layers.var(dim=-1, unbiased=False, keepdim=True)
     else:
         here = torch.ones_like(layers[0, ..., :1]) if mask is None else mask[..., None].to(layers.dtype)  # [B, T, 1]
-        count = here.sum() * layers.shape[-1]
+        count = here.sum().clamp(min=1) * layers.shape[-1]  # a batch of empty sentences has no token
         rest = (1, 2, 3)
         mean = (layers * here).sum(dim=rest, keepdim=True) / count
         variance = ((layers - mean) * here).square().sum(dim=rest, keepdim=True) / count
@@ -92,7 +96,8 @@ class ElmoRepresentations(nn.Module):
     >>> elmo = ElmoRepresentations(bilm, count=2, dropout=0.5)       # doctest: +SKIP
     >>> at_input, at_output = elmo(ids)                              # doctest: +SKIP
 
-    ``trainable`` fine-tunes the biLM with the task; otherwise it is frozen, and stays in evaluation mode.
+    ``trainable`` fine-tunes the biLM with the task; otherwise it is frozen, and stays in evaluation mode. This
+    module takes the biLM over: its parameters keep or lose ``requires_grad`` accordingly.
     ``norm_boundaries`` counts sentence boundaries in a ``"batch"`` layer norm, as AllenNLP did and bilm-tf did not.
     """
 
@@ -112,25 +117,35 @@ class ElmoRepresentations(nn.Module):
         super().__init__()
         if count < 1:
             raise ConfigError(f"count is {count}, but at least one mix is needed")
+        if not 0 <= dropout <= 1:
+            raise ConfigError(f"dropout is {dropout}, but should be a share between 0 and 1")
         self.bilm = bilm.requires_grad_(trainable)
         self.trainable = trainable
         self.keep_boundaries = keep_boundaries
-        self.mix_boundaries = keep_boundaries or norm_boundaries
+        self.norm_boundaries = norm_boundaries
         self.mixes = nn.ModuleList(
             ScalarMix(bilm.config.layers + 1, layer_norm=layer_norm, fixed=fixed, top_only=top_only)
             for _ in range(count)
         )
         self.dropout = nn.Dropout(dropout)
+        self.train(self.training)  # a frozen biLM is in evaluation mode from the start
 
     def forward(self, ids: Tensor) -> list[Tensor]:
-        """[B, T, K] ids with boundaries → one [B, N, W] per mix ([B, T, W] with ``keep_boundaries``)."""
+        """[B, T, K] ids with boundaries → one [B, N, W] per mix, zero where no token stands.
+
+        With ``keep_boundaries``, [B, T, W]; there a ``"batch"`` layer norm leaves padding non-zero, as AllenNLP does.
+        """
         with torch.set_grad_enabled(self.trainable and torch.is_grad_enabled()):
             output = self.bilm(ids)
-        layers, mask = (output.layers, output.mask) if self.mix_boundaries else output.without_boundaries()
-        mixed = [mix(layers, mask) for mix in self.mixes]  # [B, T or N, W]
-        if self.mix_boundaries and not self.keep_boundaries:
-            mixed = [m[:, 1:-1] * output.mask[:, 2:, None] for m in mixed]
-        return [self.dropout(m) for m in mixed]
+        if self.keep_boundaries:
+            mixed = [mix(output.layers, output.mask) for mix in self.mixes]  # [B, T, W]
+            return [self.dropout(m) for m in mixed]
+        layers, mask = output.without_boundaries()  # [L+1, B, N, W], [B, N]
+        if self.norm_boundaries:
+            mixed = [mix(output.layers, output.mask)[:, 1:-1] for mix in self.mixes]
+        else:
+            mixed = [mix(layers, mask) for mix in self.mixes]
+        return [self.dropout(m * mask[:, :, None]) for m in mixed]  # [B, N, W]
 
     def shares(self) -> list[list[float]]:
         """The layer weights of each mix after the softmax, to read or log."""
