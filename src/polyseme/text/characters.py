@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from polyseme.errors import ConfigError
+
 #: Raw ids of the byte scheme; the model sees them plus one.
 SENTENCE_BEGIN, SENTENCE_END, WORD_BEGIN, WORD_END, PADDING = 256, 257, 258, 259, 260
 BYTE_ALPHABET = 261
@@ -28,9 +30,20 @@ class ByteScheme:
     max_characters: int = 50
     specials: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        _refuse_short(self.max_characters)
+        for token, raw in self.specials.items():
+            if not 0 <= raw < BYTE_ALPHABET:
+                raise ConfigError(f"the special token {token!r} has id {raw}, but ids are 0 to {BYTE_ALPHABET - 1}")
+
     @property
     def alphabet(self) -> int:
         return BYTE_ALPHABET
+
+    @property
+    def padding(self) -> int:
+        """The id that fills a row after the end of its token."""
+        return PADDING + 1
 
     def row(self, token: str) -> list[int]:
         """``max_characters`` ids; a long token loses its last bytes, even in the middle of a character."""
@@ -38,7 +51,7 @@ class ByteScheme:
         if special is not None:
             return self._spell([special])
         # "ignore" drops lone surrogates, which have no UTF-8 form.
-        return self._spell(token[: self.max_characters].encode("utf-8", "ignore")[: self.max_characters - 2])
+        return self._spell(token.encode("utf-8", "ignore")[: self.max_characters - 2])
 
     def begin_row(self) -> list[int]:
         """The row of the sentence's begin."""
@@ -65,9 +78,20 @@ class UnicodeScheme:
 
     SPECIALS = ("<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>")
 
+    def __post_init__(self) -> None:
+        _refuse_short(self.max_characters)
+        for name in self.SPECIALS:
+            if name not in self.ids:
+                raise ConfigError(f"the character dictionary has no entry {name!r}, which its scheme needs")
+
     @property
     def alphabet(self) -> int:
         return max(self.ids.values()) + 1
+
+    @property
+    def padding(self) -> int:
+        """The id that fills a row after the end of its token."""
+        return self.ids["<pad>"] + 1
 
     def row(self, token: str) -> list[int]:
         """``max_characters`` ids; a long token loses its last code points."""
@@ -93,3 +117,10 @@ class UnicodeScheme:
 
 
 Characters = ByteScheme | UnicodeScheme
+
+
+def _refuse_short(max_characters: int) -> None:
+    if max_characters < 3:
+        raise ConfigError(
+            f"max_characters is {max_characters}, but a token needs begin, one character and end: at least 3"
+        )
