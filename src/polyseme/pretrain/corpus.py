@@ -1,0 +1,157 @@
+"""A prepared corpus: a folder of plain arrays, memory-mapped, so that its size does not matter.
+
+    corpus.json      what it holds: see CorpusMeta
+    tokens.bin       u4 [tokens]         type ids, sentence after sentence, without boundaries
+    sentences.bin    u8 [sentences + 1]  where each sentence begins in tokens
+    documents.bin    u8 [documents + 1]  where each document begins in sentences
+    types.txt        every distinct token, one a line; its id is its line; by decreasing count, ties by code points
+    types.bin        u8 [types + 1]      where each line begins in types.txt
+    counts.bin       u8 [types]          how often each type occurs
+    targets.bin      u4 [types]          the word of the softmax that stands for each type, <UNK> where there is none
+    vocab.txt        the words of the softmax with their counts; <S> and </S> are counted once a sentence
+
+All numbers are little endian. `polyseme.pretrain.prepare` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import InputError
+from polyseme.text.vocabulary import Vocabulary
+
+VERSION = 1
+META, TYPES_TEXT, VOCABULARY = "corpus.json", "types.txt", "vocab.txt"
+U4, U8 = np.dtype("<u4"), np.dtype("<u8")
+
+
+@dataclass(frozen=True)
+class CorpusInput:
+    """One file a corpus was made from; what cannot be read twice (standard input) has no size and no hash."""
+
+    name: str
+    size: int | None
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class CorpusMeta:
+    """The figures of a corpus, as corpus.json has them."""
+
+    lang: str
+    tokens: int
+    sentences: int
+    documents: int
+    types: int
+    vocabulary_size: int  # words of the softmax, specials included
+    unknown_rate: float  # share of the tokens whose word of the softmax is <UNK>
+    coverage: float  # the share of all others
+    longest_sentence: int  # in tokens
+    seed: int
+    inputs: tuple[CorpusInput, ...]
+    version: int = VERSION
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> CorpusMeta:
+        """The reverse of `to_json`; InputError says what does not fit."""
+        try:
+            values = json.loads(text)
+            version = values["version"]
+        except (ValueError, TypeError, KeyError):
+            raise InputError("it is not the description of a corpus") from None
+        if version != VERSION:
+            raise InputError(f"it has version {version!r} where {VERSION} was expected")
+        if set(values) != {field.name for field in fields(cls)}:
+            raise InputError("its fields are not those of a corpus")
+        inputs = tuple(CorpusInput(**entry) for entry in values.pop("inputs"))
+        return cls(**values, inputs=inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """An open corpus; the arrays are read-only and come from the disk as they are touched."""
+
+    folder: Path
+    meta: CorpusMeta
+    tokens: NDArray[np.uint32]  # [tokens]
+    sentences: NDArray[np.uint64]  # [sentences + 1]
+    documents: NDArray[np.uint64]  # [documents + 1]
+    targets: NDArray[np.uint32]  # [types]
+    counts: NDArray[np.uint64]  # [types]
+    vocabulary: Vocabulary
+    _type_bytes: NDArray[np.uint8]
+    _type_starts: NDArray[np.uint64]  # [types + 1]
+
+    def type(self, id: int) -> str:
+        """The token that has this type id."""
+        start, end = self._type_starts[id : id + 2].tolist()
+        return self._type_bytes[start : end - 1].tobytes().decode()
+
+    def types(self, ids: Sequence[int] | NDArray[np.integer[Any]]) -> list[str]:
+        """The tokens that have these type ids."""
+        return [self.type(int(id)) for id in ids]
+
+    def sentence(self, i: int) -> NDArray[np.uint32]:
+        """The type ids of sentence ``i``."""
+        start, end = self.sentences[i : i + 2].tolist()
+        return np.asarray(self.tokens[start:end])
+
+
+def open_corpus(folder: str | Path) -> Corpus:
+    """Open what `prepare` wrote; a folder that is incomplete, cut off or of another version is an InputError."""
+    folder = Path(folder)
+    if not (folder / META).is_file():
+        raise InputError(f"{folder} is no prepared corpus: it has no {META}; make one with: polyseme prepare")
+    try:
+        meta = CorpusMeta.from_json((folder / META).read_text(encoding="utf-8"))
+        type_starts = _map(folder / "types.bin", U8, meta.types + 1)
+        corpus = Corpus(
+            folder=folder,
+            meta=meta,
+            tokens=_map(folder / "tokens.bin", U4, meta.tokens),
+            sentences=_map(folder / "sentences.bin", U8, meta.sentences + 1),
+            documents=_map(folder / "documents.bin", U8, meta.documents + 1),
+            targets=_map(folder / "targets.bin", U4, meta.types),
+            counts=_map(folder / "counts.bin", U8, meta.types),
+            vocabulary=Vocabulary.read(folder / VOCABULARY),
+            _type_bytes=_map(folder / TYPES_TEXT, np.dtype("u1"), int(type_starts[-1])),
+            _type_starts=type_starts,
+        )
+        _check(corpus)
+    except (InputError, OSError, TypeError, UnicodeDecodeError) as problem:
+        raise InputError(f"{folder} is no usable corpus: {problem}; run polyseme prepare again") from None
+    return corpus
+
+
+def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    if not path.is_file():
+        raise InputError(f"{path.name} is missing")
+    expected, found = count * dtype.itemsize, path.stat().st_size
+    if found != expected:
+        raise InputError(f"{path.name} has {found} bytes where {expected} were expected")
+    return np.memmap(path, dtype, mode="r", shape=(count,))
+
+
+def _check(corpus: Corpus) -> None:
+    """The places where the files meet must agree; the rest is checked by their sizes."""
+    meta = corpus.meta
+    for name, starts, end in (
+        ("sentences.bin", corpus.sentences, meta.tokens),
+        ("documents.bin", corpus.documents, meta.sentences),
+    ):
+        if (int(starts[0]), int(starts[-1])) != (0, end):
+            raise InputError(f"{name} runs from {starts[0]} to {starts[-1]} where 0 to {end} was expected")
+    if len(corpus.vocabulary) != meta.vocabulary_size:
+        raise InputError(f"{VOCABULARY} has {len(corpus.vocabulary)} words where {meta.vocabulary_size} were expected")
+    if int(corpus.targets.max()) >= meta.vocabulary_size:
+        raise InputError(f"targets.bin names a word that {VOCABULARY} does not have")

@@ -1,0 +1,62 @@
+"""One process at a time: a lock on a file, which the system releases however its holder dies."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from polyseme.errors import JobError
+
+
+@contextmanager
+def exclusive(path: Path, busy: str) -> Iterator[None]:
+    """Hold the lock file ``path`` for the block, then remove it; JobError(``busy``) if another process holds it."""
+    file = _open_locked(path, busy)
+    try:
+        yield
+    finally:
+        if os.name == "posix":
+            path.unlink(missing_ok=True)  # while it is held, so that nobody's but our own is removed
+        file.close()
+        if os.name != "posix":  # Windows removes no open file
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _open_locked(path: Path, busy: str) -> IO[bytes]:
+    while True:
+        file = path.open("ab")
+        if not _try_lock(file):
+            file.close()
+            raise JobError(busy)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # its last holder removed it between our open and our lock
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True  # some network file systems have no locks; better without one than not at all
+        return True

@@ -1,0 +1,133 @@
+"""``map`` over several processes, results in the order of the items.
+
+Each worker has a pipe of its own and holds one item at a time. So a worker that dies is noticed at once (its pipe
+ends), workers of a killed parent end too (theirs does), and no more than one item a worker is in memory. The workers
+are spawned, which works alike on Linux, macOS and Windows.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar
+
+from polyseme.errors import JobError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+_SPAWN = get_context("spawn")
+_END = object()
+
+
+def map_in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int
+) -> Generator[Result, None, None]:
+    """``map(function, items)`` with ``workers`` processes; with one worker, or one item, in this process.
+
+    ``function``, items and results are pickled. Close the iterator (`contextlib.closing`) to end the workers early.
+    """
+    rest = iter(items)
+    first = list(islice(rest, 2))
+    queue = chain(first, rest)
+    if workers == 1 or len(first) < 2:
+        yield from map(function, queue)
+        return
+    team = deque[_Worker]()
+    try:
+        for item in islice(queue, workers):
+            team.append(_start(function))
+            team[-1].send(item)
+        yield from _take_turns(deque(team), queue)
+    finally:
+        for worker in team:
+            worker.stop()
+
+
+def _take_turns(team: deque[_Worker], queue: Iterator[Any]) -> Iterator[Any]:
+    while team:
+        worker = team.popleft()
+        result = worker.receive()
+        if (item := next(queue, _END)) is not _END:
+            worker.send(item)
+            team.append(worker)
+        yield result
+
+
+@dataclass(frozen=True)
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+
+    def send(self, item: Any) -> None:
+        try:
+            self.pipe.send(item)
+        except (BrokenPipeError, ConnectionError):
+            raise self._died() from None
+
+    def receive(self) -> Any:
+        try:
+            result, error = self.pipe.recv()
+        except (EOFError, ConnectionError):
+            raise self._died() from None
+        if error is not None:
+            raise error
+        return result
+
+    def stop(self) -> None:
+        self.pipe.close()
+        self.process.terminate()
+        self.process.join()
+
+    def _died(self) -> JobError:
+        self.process.join(timeout=5)
+        return JobError(
+            f"a worker process ended with exit code {self.process.exitcode}; it may have run out of memory (try one "
+            "worker), or the program that started it lacks its `if __name__ == '__main__':`"
+        )
+
+
+def _start(function: Callable[[Any], Any]) -> _Worker:
+    ours, theirs = _SPAWN.Pipe()
+    process = _SPAWN.Process(target=_work, args=(function, theirs), daemon=True)
+    with _interrupts_ignored():
+        process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _work(function: Callable[[Any], Any], pipe: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
+    while True:
+        try:
+            item = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer: tuple[Any, Exception | None] = (function(item), None)
+        except Exception as error:
+            answer = (None, error)
+        try:
+            pipe.send(answer)
+        except (BrokenPipeError, ConnectionError):
+            return
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """A child inherits this, so that Ctrl-C while it starts does not make it print a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

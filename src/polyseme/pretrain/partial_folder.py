@@ -1,0 +1,54 @@
+"""A folder appears under its final name only when it is complete.
+
+It is filled beside (``name.partial``), flushed to the disk, then renamed. What a killed process left there is removed
+by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from polyseme.errors import JobError
+from polyseme.pretrain.locks import exclusive
+from polyseme.text.atomic import partial_path, raise_if_disk_full, sync
+
+
+@contextmanager
+def folder_when_complete(final: Path) -> Iterator[Path]:
+    """An empty folder whose content becomes ``final`` when the block ends without an error."""
+    if final.exists() and not _is_empty_folder(final):
+        raise JobError(f"{final} exists already; choose another folder, or delete it first")
+    beside = partial_path(final)
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive(beside.with_name(beside.name + ".lock"), f"{final} is being written by another process"):
+            try:
+                shutil.rmtree(beside, ignore_errors=True)
+                beside.mkdir()
+                yield beside
+                _put_folder_in_place(beside, final)
+            finally:
+                shutil.rmtree(beside, ignore_errors=True)
+    except OSError as error:
+        raise_if_disk_full(error, final)
+        raise JobError(f"{final} cannot be written: {(error.strerror or str(error)).lower()}") from error
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _put_folder_in_place(beside: Path, final: Path) -> None:
+    for file in beside.iterdir():
+        sync(file)
+    if os.name == "posix":
+        sync(beside)
+    if final.exists():
+        final.rmdir()  # empty, or this fails; Windows renames over no folder
+    beside.rename(final)
+    if os.name == "posix":
+        sync(final.parent)
