@@ -1,0 +1,97 @@
+"""What a model says of one text: its tokens, their layers, and the vectors mixed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.errors import ConfigError, InputError
+
+Floats = npt.NDArray[np.float32]
+Mix = Sequence[float] | int | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """One encoded text. Position n of every array belongs to ``tokens[n]``."""
+
+    text: str
+    tokens: list[str]
+    layers: Floats  # [L+1, N, W]
+    offsets: npt.NDArray[np.int64]  # [N, 2]: tokens[n] is text[offsets[n, 0]:offsets[n, 1]]
+    sentences: list[tuple[int, int]]  #: first token and end of each sentence
+    mix: tuple[float, ...]  #: the weight of each layer in ``vectors``
+
+    @cached_property
+    def vectors(self) -> Floats:
+        """The weighted sum of the layers, [N, W]."""
+        mixed = np.zeros(self.layers.shape[1:], dtype=np.float32)
+        for weight, layer in zip(self.mix, self.layers, strict=True):
+            if weight:
+                mixed += np.float32(weight) * layer
+        return mixed
+
+    def find(self, word: str) -> list[int]:
+        """The positions of a token, as it is spelled."""
+        return [position for position, token in enumerate(self.tokens) if token == word]
+
+    def __getitem__(self, word: str) -> Floats:
+        """The vector [W] of a token that stands here exactly once."""
+        positions = self.find(word)
+        if len(positions) != 1:
+            raise InputError(_not_once(word, positions, self.tokens))
+        return self.vectors[positions[0]]
+
+    def mean(self) -> Floats:
+        """One vector [W] for the text: the mean over its tokens; zero for an empty text."""
+        if not self.tokens:
+            return np.zeros(self.layers.shape[2], dtype=np.float32)
+        mean: Floats = self.vectors.mean(axis=0, dtype=np.float32)
+        return mean
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        shown = " ".join(self.tokens[:12]) + (" …" if len(self.tokens) > 12 else "")
+        return f"Encoding({shown!r}, {len(self.tokens)} tokens, {len(self.layers)} layers of {self.layers.shape[2]})"
+
+
+def mix_weights(mix: Mix, layers: int) -> tuple[float, ...]:
+    """One weight per layer: uniform for None, one layer for its number or "top", or the weights that are given."""
+    if mix is None:
+        return (1 / layers,) * layers
+    chosen: Any = layers - 1 if mix == "top" else mix
+    if isinstance(chosen, int) and not isinstance(chosen, bool) and -layers <= chosen < layers:
+        return tuple(float(number == chosen % layers) for number in range(layers))
+    if isinstance(chosen, int | str):
+        raise ConfigError(f"mix is {mix!r}, but should be a layer from 0 to {layers - 1}, 'top', or {layers} weights")
+    weights = tuple(float(weight) for weight in chosen)
+    if len(weights) != layers:
+        raise ConfigError(
+            f"mix has {len(weights)} weights, but the model has {layers} layers, the token layer included"
+        )
+    return weights
+
+
+def joined_offsets(tokens: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Where each token stands in ``" ".join(tokens)``. [N, 2]"""
+    sizes = np.array([len(token) for token in tokens], dtype=np.int64)
+    ends = np.cumsum(sizes + 1) - 1
+    return np.stack([ends - sizes, ends], axis=1)
+
+
+def _not_once(word: str, positions: list[int], tokens: list[str]) -> str:
+    if positions:
+        listed = ", ".join(map(str, positions))
+        return (
+            f"{word!r} stands at {len(positions)} positions ({listed}); "
+            f"take one of them, for example .vectors[{positions[0]}]"
+        )
+    shown = ", ".join(repr(token) for token in tokens[:20]) + (", …" if len(tokens) > 20 else "")
+    return f"there is no token {word!r} here; there are: {shown or 'none'}"

@@ -1,0 +1,117 @@
+"""Each distinct token is encoded once, and its vector kept for later calls in one bounded table.
+
+The table is a tensor that grows up to the limit. When it is full, the half that was used longest ago makes room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from polyseme.engine.plan import Places
+
+#: The sentence boundaries are tokens of their own; no text can spell these keys.
+BEGIN, END = 0, 1
+Key = str | int
+
+#: A longer token is encoded, but not kept: a key must not weigh more than its vector.
+LONGEST_KEY = 200
+FIRST_ROWS = 1024
+
+
+@dataclass(slots=True)
+class CacheStats:
+    """What the table has saved since the engine was made."""
+
+    hits: int = 0
+    misses: int = 0
+    rows: int = 0
+    limit: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Distinct tokens found, of all that were asked for."""
+        return self.hits / max(1, self.hits + self.misses)
+
+
+@dataclass(slots=True)
+class TokenRows:
+    """The table and what is in it. ``encode`` turns missing keys into rows [R, D]."""
+
+    encode: Callable[[Sequence[Key]], Tensor]
+    size: int  #: D
+    limit: int  #: rows that may be kept
+    device: torch.device
+    stats: CacheStats = field(init=False)
+    table: Tensor = field(init=False)  # [capacity, D]
+    where: dict[Key, int] = field(init=False, default_factory=dict)
+    used: npt.NDArray[np.int64] = field(init=False)  # [capacity] the call that last used a row
+    filled: int = field(init=False, default=0)  #: rows taken; some may be forgotten
+    calls: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.stats = CacheStats(limit=self.limit)
+        self.table = torch.empty(0, self.size, device=self.device)
+        self.used = np.zeros(0, dtype=np.int64)
+
+    def look_up(self, sentences: Sequence[Sequence[str]]) -> Places:
+        """Sentences → the row of every position in ``table``, boundaries included, valid until the next call."""
+        self.calls += 1
+        keys: dict[Key, None] = {BEGIN: None, END: None}
+        for sentence in sentences:
+            keys.update(dict.fromkeys(sentence))
+        missing = [key for key in keys if key not in self.where]
+        self.stats.hits += len(keys) - len(missing)
+        self.stats.misses += len(missing)
+        if missing:
+            self._add(keys, missing)
+        where = self.where
+        rows = [row for s in sentences for row in (where[BEGIN], *map(where.__getitem__, s), where[END])]
+        places = np.array(rows, dtype=np.int64)
+        self.used[places] = self.calls
+        self._forget_long(missing)
+        return places
+
+    def _add(self, keys: dict[Key, None], missing: list[Key]) -> None:
+        if self.filled + len(missing) > self.limit:
+            self._make_room(keys, len(missing))
+        begin, self.filled = self.filled, self.filled + len(missing)
+        self._reserve(self.filled)
+        self.table[begin : self.filled] = self.encode(missing)
+        self.where.update((key, begin + i) for i, key in enumerate(missing))
+        self.stats.rows = self.filled
+
+    def _make_room(self, needed: dict[Key, None], incoming: int) -> None:
+        """Keep what this call needs, and of the rest what was used last, up to half of the limit."""
+        others = sorted((key for key in self.where if key not in needed), key=lambda key: -self.used[self.where[key]])
+        here = [key for key in needed if key in self.where]
+        room = max(0, min(self.limit // 2, self.limit - incoming) - len(here))
+        kept = here + others[:room]
+        old = np.array([self.where[key] for key in kept], dtype=np.int64)
+        capacity = max(FIRST_ROWS, len(kept) + incoming)
+        table = torch.empty(capacity, self.size, device=self.device)
+        table[: len(kept)] = self.table[torch.from_numpy(old).to(self.device)]
+        used = np.zeros(capacity, dtype=np.int64)
+        used[: len(kept)] = self.used[old]
+        self.table, self.used, self.where = table, used, {key: row for row, key in enumerate(kept)}
+        self.filled = len(kept)
+
+    def _reserve(self, rows: int) -> None:
+        """Grow the table by doubling, never beyond the limit unless one call needs more."""
+        capacity = len(self.table)
+        if rows <= capacity:
+            return
+        capacity = max(rows, min(self.limit, 2 * capacity), FIRST_ROWS)
+        table = torch.empty(capacity, self.size, device=self.device)
+        table[: len(self.table)] = self.table
+        self.table, self.used = table, np.concatenate([self.used, np.zeros(capacity - len(self.used), dtype=np.int64)])
+
+    def _forget_long(self, keys: list[Key]) -> None:
+        for key in keys:
+            if isinstance(key, str) and len(key) > LONGEST_KEY:
+                del self.where[key]
