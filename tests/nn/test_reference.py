@@ -95,7 +95,9 @@ def test_bilm_tf_word_input() -> None:
 
 @pytest.mark.shared
 @needs(ORIGINALS)
-@pytest.mark.parametrize(("folder", "sentences"), [("bilm-tf", "lm_embeddings_sentences.json"), ("allennlp", "sentences.json")])
+@pytest.mark.parametrize(
+    ("folder", "sentences"), [("bilm-tf", "lm_embeddings_sentences.json"), ("allennlp", "sentences.json")]
+)
 def test_golden_data_of_the_original_test_suites(folder: str, sentences: str) -> None:
     """The top layer of the first four of ten carried batches of three rows."""
     model = read_model(ORIGINALS / folder, "lm_weights.hdf5")
@@ -167,7 +169,7 @@ def read_dictionary(path: Path) -> dict[str, int] | None:
 @needs(MANYLANGS)
 @pytest.mark.parametrize("name", ["model", "model_char_only", "model_word_only", "model_clip_tanh"])
 def test_elmo_for_many_langs(name: str) -> None:
-    """Ids exact; every layer of every sentence, from a fresh state and after another batch (rows by decreasing length)."""
+    """Ids exact; every layer of every sentence, from a fresh state and then carried (rows by decreasing length)."""
     folder, expected = MANYLANGS / name, np.load(MANYLANGS / f"{name}_expected.npz")
     config = json.loads((folder / "cnn_50_100_512_4096_sample.json").read_text())
     arrays: dict[str, Any] = {}
