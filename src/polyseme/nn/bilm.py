@@ -63,6 +63,8 @@ class BiLMOutput:
 class Direction(nn.Module):
     """The stack of LSTM layers that reads one way."""
 
+    cells: nn.ModuleList
+
     def __init__(self, config: BiLMConfig) -> None:
         super().__init__()
         self.skip_connections = config.skip_connections

@@ -63,7 +63,7 @@ class _PackedLSTM(torch.autograd.Function):
         cell_clip, projection_clip = clips
 
         h, c = start
-        steps = zip(*(t.split(sizes) for t in (gates, cells, tanh_cells, hidden, y)), sizes, strict=True)
+        steps = zip(*(torch.split(t, list(sizes)) for t in (gates, cells, tanh_cells, hidden, y)), sizes, strict=True)
         for gate, new_c, tanh_c, m, new_h, n in steps:
             gate.addmm_(h[:n], state_weight)
             gate[:, : 3 * cell].sigmoid_()
@@ -89,7 +89,7 @@ class _PackedLSTM(torch.autograd.Function):
         return y, final_h, final_c
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad_y: Tensor, _grad_h: Tensor, _grad_c: Tensor) -> tuple[Tensor | None, ...]:
         input_weight, state_weight, projection = ctx.weights
         x, gates, cells, tanh_cells, hidden, y = ctx.kept
@@ -132,7 +132,9 @@ class _PackedLSTM(torch.autograd.Function):
             if t:
                 grad_y[offsets[t - 1] : offsets[t - 1] + n].addmm_(gates[rows], state_weight_t)
 
-        before_y = torch.cat([ctx.start[0][: sizes[0]], y[rows_before(sizes).to(y.device)]])  # [R, D] h of the step before
+        before_y = torch.cat(
+            [ctx.start[0][: sizes[0]], y[rows_before(sizes).to(y.device)]]
+        )  # [R, D] h of the step before
         grad_projection = None if projection is None else hidden.t() @ grad_y
         grad_x = gates @ input_weight.t() if ctx.needs_input_grad[0] else None
         ctx.kept = None
@@ -151,7 +153,7 @@ def rows_before(sizes: Sequence[int]) -> Tensor:
 def last_rows(sizes: Sequence[int]) -> Tensor:
     """For each sequence: its last packed row. [B]"""
     offsets = _offsets(sizes)
-    ends = list(sizes[1:]) + [0]
+    ends = [*sizes[1:], 0]
     # Sequences that end at step t are those that step t + 1 does not work on; longer ones come first.
     last = [torch.arange(offsets[t] + ends[t], offsets[t] + sizes[t]) for t in reversed(range(len(sizes)))]
     return torch.cat(last) if last else torch.empty(0, dtype=torch.long)

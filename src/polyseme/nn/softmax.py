@@ -106,7 +106,7 @@ class _FullLoss(torch.autograd.Function):
         return loss.to(h.dtype)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         return (*(g * grad for g in ctx.gradients), None)
 
@@ -153,7 +153,7 @@ class _SampledLoss(torch.autograd.Function):
         return (log_sums - target_logits).sum(dtype=torch.float64).to(h.dtype)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         return (*(g * grad for g in ctx.gradients), None, None, None, None)
 

@@ -98,11 +98,7 @@ class UnicodeScheme:
         if token in ("<bos>", "<eos>"):
             return self._spell([self.ids[token]])
         unknown = self.ids["<oov>"]
-        return self._spell([self.ids.get(c, unknown) for c in self.truncate(token)])
-
-    def truncate(self, token: str) -> str:
-        """What the model sees of a token; its word is looked up in this form too."""
-        return token[: self.max_characters - 2]
+        return self._spell([self.ids.get(c, unknown) for c in token[: self.max_characters - 2]])
 
     def begin_row(self) -> list[int]:
         return self.row("<bos>")

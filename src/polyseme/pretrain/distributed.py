@@ -1,0 +1,59 @@
+"""Several processes that train one model: started by torchrun, each reads its share of every step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Which process this is, and how many there are."""
+
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the process that writes files and speaks to the user."""
+        return self.rank == 0
+
+    def add_up(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor by its sum over all processes."""
+        if self.world > 1:
+            flat = torch.cat([t.flatten() for t in tensors])
+            dist.all_reduce(flat)
+            for tensor, total in zip(tensors, torch.split(flat, [t.numel() for t in tensors]), strict=True):
+                tensor.copy_(total.view_as(tensor))
+
+    def gather(self, tensor: Tensor) -> Tensor:
+        """The tensors of all processes, one below the other; they may have different numbers of rows."""
+        if self.world == 1:
+            return tensor
+        parts: list[Tensor | None] = [None] * self.world
+        dist.all_gather_object(parts, tensor.cpu())
+        return torch.cat([part for part in parts if part is not None]).to(tensor.device)
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self.world > 1:
+            dist.barrier()
+
+
+@contextmanager
+def join_processes(device: str) -> Iterator[Processes]:
+    """The processes that torchrun started, or this one alone."""
+    if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield Processes()
+        return
+    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    try:
+        yield Processes(dist.get_rank(), dist.get_world_size())
+    finally:
+        dist.destroy_process_group()

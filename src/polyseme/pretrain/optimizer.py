@@ -1,0 +1,111 @@
+"""One update of all weights: dense for the network, row by row for the softmax.
+
+Only the softmax rows of a step have a gradient, a few thousand of perhaps a million; the others are left alone.
+Adagrad is the original's optimiser (no epsilon, accumulators from 1); AdamW learns faster at these sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+Name = Literal["adagrad", "adamw"]
+
+
+@dataclass(frozen=True, slots=True)
+class AdamSettings:
+    betas: tuple[float, float] = (0.9, 0.99)
+    epsilon: float = 1e-8
+    decay: float = 0.01
+
+
+class Optimizer(Protocol):
+    """What the training loop needs of an optimiser. ``rows`` are the softmax rows that the gradients belong to."""
+
+    def step(self, network: Sequence[Tensor], weight: Tensor, bias: Tensor, rows: Tensor, rate: float) -> None: ...
+
+    def state(self) -> dict[str, Tensor]: ...
+
+    def load(self, state: dict[str, Tensor]) -> None: ...
+
+
+class Adagrad:
+    """a ← a + g²; v ← v − rate · g / √a"""
+
+    def __init__(self, network: Sequence[nn.Parameter], weight: Tensor, bias: Tensor) -> None:
+        self.network, self.weight, self.bias = network, weight, bias
+        self.sums = [torch.ones_like(p) for p in network]
+        self.weight_sum, self.bias_sum = torch.ones_like(weight), torch.ones_like(bias)
+
+    @torch.no_grad()
+    def step(self, network: Sequence[Tensor], weight: Tensor, bias: Tensor, rows: Tensor, rate: float) -> None:
+        for parameter, grad, total in zip(self.network, network, self.sums, strict=True):
+            total.addcmul_(grad, grad)
+            parameter.addcdiv_(grad, total.sqrt(), value=-rate)
+        for table, grad, total in ((self.weight, weight, self.weight_sum), (self.bias, bias, self.bias_sum)):
+            total[rows] = new = total[rows].addcmul_(grad, grad)
+            table[rows] = table[rows].addcdiv_(grad, new.sqrt_(), value=-rate)
+
+    def state(self) -> dict[str, Tensor]:
+        sums = {f"sum.{i}": total for i, total in enumerate(self.sums)}
+        return sums | {"sum.weight": self.weight_sum, "sum.bias": self.bias_sum}
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        for name, kept in self.state().items():
+            kept.copy_(state[name])
+
+
+class AdamW:
+    """Adam with decoupled decay of the matrices; softmax rows move, and decay, only in steps that touch them."""
+
+    def __init__(
+        self, network: Sequence[nn.Parameter], weight: Tensor, bias: Tensor, settings: AdamSettings | None = None
+    ) -> None:
+        self.settings = settings or AdamSettings()
+        self.network, self.weight, self.bias = network, weight, bias
+        self.steps = 0
+        self.moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in (*network, weight, bias)]
+
+    @torch.no_grad()
+    def step(self, network: Sequence[Tensor], weight: Tensor, bias: Tensor, rows: Tensor, rate: float) -> None:
+        self.steps += 1
+        for parameter, grad, (first, second) in zip(self.network, network, self.moments[:-2], strict=True):
+            self._update(parameter, grad, first, second, rate)
+        for table, grad, moments in zip((self.weight, self.bias), (weight, bias), self.moments[-2:], strict=True):
+            values = table[rows], moments[0][rows], moments[1][rows]
+            self._update(values[0], grad, values[1], values[2], rate)
+            for kept, value in zip((table, *moments), values, strict=True):
+                kept[rows] = value
+
+    def _update(self, parameter: Tensor, grad: Tensor, first: Tensor, second: Tensor, rate: float) -> None:
+        beta1, beta2 = self.settings.betas
+        if parameter.dim() > 1:
+            parameter.mul_(1 - rate * self.settings.decay)
+        first.lerp_(grad, 1 - beta1)
+        second.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        spread = (second / (1 - beta2**self.steps)).sqrt_().add_(self.settings.epsilon)
+        parameter.addcdiv_(first, spread, value=-rate / (1 - beta1**self.steps))
+
+    def state(self) -> dict[str, Tensor]:
+        moments = {f"moment.{i}.{k}": m for i, pair in enumerate(self.moments) for k, m in enumerate(pair)}
+        return moments | {"steps": torch.tensor(self.steps)}
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        self.steps = int(state["steps"])
+        for i, pair in enumerate(self.moments):
+            for k, moment in enumerate(pair):
+                moment.copy_(state[f"moment.{i}.{k}"])
+
+
+@torch.no_grad()
+def clip_norm(gradients: Sequence[Tensor], bound: float | None) -> float:
+    """Scale all gradients together so that their global norm is at most ``bound``; the norm before that."""
+    norm = float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in gradients])))
+    if bound is not None and norm > bound:
+        for g in gradients:
+            g.mul_(bound / norm)
+    return norm

@@ -1,0 +1,166 @@
+"""In which order a corpus is read: whole sentences in shuffled batches, or windows of running text.
+
+Every choice follows from the seed and the position alone, so that a run that was stopped goes on with the very batch
+it would have had. A position is a few numbers; ``Order.position`` gives it for a checkpoint and takes it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from polyseme.pretrain.batches import Batch, Types, TypeTable, pack_sentences, pack_windows
+from polyseme.pretrain.corpus import Corpus
+
+#: Sentences that are sorted by length together, so that a batch holds sentences of similar length.
+POOL = 4096
+#: Neighbouring sentences that stay together in the shuffled order: one disk read, and an order of little memory.
+BLOCK = 32
+
+
+class Order(Protocol):
+    """Endless batches, and where they stand."""
+
+    position: dict[str, Any]
+
+    def __iter__(self) -> Iterator[Batch]: ...
+
+
+class SentenceOrder:
+    """Batches of about ``tokens`` positions; every sentence once an epoch, those over ``max_length`` in pieces.
+
+    Sentences are shuffled in blocks, sorted by length within pools, and the batches of a pool shuffled again.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        table: TypeTable,
+        *,
+        tokens: int,
+        max_length: int,
+        directions: int,
+        seed: int,
+        share: tuple[int, int],
+    ) -> None:
+        self.corpus, self.table = corpus, table
+        self.tokens, self.max_length, self.directions, self.seed = tokens, max_length, directions, seed
+        self.share = slice(share[0], None, share[1])
+        self.position = {"epoch": 0, "pool": 0, "batch": 0}
+
+    def __iter__(self) -> Iterator[Batch]:
+        at = self.position
+        while True:
+            pools = self._pools(at["epoch"])
+            while at["pool"] < len(pools):
+                plan = self._plan(pools[at["pool"]], np.random.default_rng([self.seed, at["epoch"], at["pool"]]))
+                while at["batch"] < len(plan):
+                    at["batch"] += 1
+                    yield pack_sentences(
+                        plan[at["batch"] - 1], self.table, directions=self.directions, share=self.share
+                    )
+                at.update(pool=at["pool"] + 1, batch=0)
+            at.update(epoch=at["epoch"] + 1, pool=0)
+
+    def _pools(self, epoch: int) -> list[Types]:
+        """The numbers of the sentences, pool after pool, as blocks: [first sentence of each block]."""
+        blocks = -(-self.corpus.meta.sentences // BLOCK)
+        order = np.random.default_rng([self.seed, epoch]).permutation(blocks)
+        return np.array_split(order, -(-blocks * BLOCK // POOL))
+
+    def _plan(self, blocks: Types, random: np.random.Generator) -> list[list[Types]]:
+        """The batches of one pool."""
+        pieces = []
+        for block in blocks:
+            for number in range(block * BLOCK, min((block + 1) * BLOCK, self.corpus.meta.sentences)):
+                sentence = self.corpus.sentence(number).astype(np.int64)
+                pieces += [sentence[i : i + self.max_length] for i in range(0, len(sentence), self.max_length)]
+        order = random.permutation(len(pieces))  # so that equally long sentences meet others in every epoch
+        pieces = sorted((pieces[i] for i in order), key=len, reverse=True)
+        batches: list[list[Types]] = [[]]
+        room = self.tokens
+        for piece in pieces:
+            if batches[-1] and len(piece) + 1 > room:
+                batches.append([])
+                room = self.tokens
+            batches[-1].append(piece)
+            room -= len(piece) + 1
+        return [batches[i] for i in random.permutation(len(batches))]
+
+
+class WindowOrder:
+    """The original's batches: ``rows`` streams of text, ``steps`` positions of each at a time.
+
+    A row that has read its sentence takes the next one of the epoch's order; nothing marks the place where one
+    sentence ends and the next begins but the boundaries. The backward direction reads by itself, each sentence
+    reversed. ``shuffle`` draws a new order of sentences for every epoch and direction.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        table: TypeTable,
+        *,
+        rows: int,
+        steps: int,
+        directions: int,
+        seed: int,
+        share: tuple[int, int],
+        shuffle: bool = True,
+    ) -> None:
+        self.corpus, self.table = corpus, table
+        self.rows, self.steps, self.directions = rows, steps, directions
+        self.seed, self.shuffle = seed, shuffle
+        rank, world = share
+        self.share = slice(rank * rows // world, (rank + 1) * rows // world)
+        self._orders: dict[tuple[int, int], Types] = {}
+        nowhere = {"epoch": 0, "next": 0, "rows": [(-1, 0)] * rows}  # of each row: its sentence, positions read
+        self.position: dict[str, Any] = {"epoch": 0, "streams": [dict(nowhere) for _ in range(directions)]}
+
+    def __iter__(self) -> Iterator[Batch]:
+        while True:
+            windows = [self._window(d) for d in range(self.directions)]
+            self.position["epoch"] = self.position["streams"][0]["epoch"]
+            yield pack_windows(windows, self.table, share=self.share)
+
+    def _window(self, direction: int) -> tuple[Types, Types]:
+        """Inputs and targets [rows, steps] of one direction."""
+        stream = self.position["streams"][direction]
+        inputs, targets = (np.empty((self.rows, self.steps), np.int64) for _ in range(2))
+        standing = []
+        for row, (sentence, read) in enumerate(stream["rows"]):
+            filled = 0
+            while filled < self.steps:
+                text = self._text(sentence, direction) if sentence >= 0 else np.empty(0, np.int64)
+                if len(text) - read <= 1:
+                    sentence, read = self._next(stream, direction), 0
+                    continue
+                count = min(len(text) - 1 - read, self.steps - filled)
+                inputs[row, filled : filled + count] = text[read : read + count]
+                targets[row, filled : filled + count] = text[read + 1 : read + 1 + count]
+                read, filled = read + count, filled + count
+            standing.append((sentence, read))
+        stream["rows"] = standing
+        return inputs, targets
+
+    def _text(self, sentence: int, direction: int) -> Types:
+        text = np.concatenate(([self.table.begin], self.corpus.sentence(sentence), [self.table.end])).astype(np.int64)
+        return text[::-1] if direction else text
+
+    def _next(self, stream: dict[str, Any], direction: int) -> int:
+        if stream["next"] == self.corpus.meta.sentences:
+            stream.update(epoch=stream["epoch"] + 1, next=0)
+        stream["next"] += 1
+        return int(self._epoch_order(stream["epoch"], direction)[stream["next"] - 1])
+
+    def _epoch_order(self, epoch: int, direction: int) -> Types:
+        """The sentences of an epoch in reading order, computed once."""
+        if (epoch, direction) not in self._orders:
+            count = self.corpus.meta.sentences
+            random = np.random.default_rng([self.seed, epoch, direction])
+            order = random.permutation(count) if self.shuffle else np.arange(count)
+            self._orders = {key: kept for key, kept in self._orders.items() if key[1] != direction}
+            self._orders[epoch, direction] = order
+        return self._orders[epoch, direction]

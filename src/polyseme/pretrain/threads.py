@@ -1,0 +1,44 @@
+"""One thread per direction: the two halves of a step at once, one intra-op thread each.
+
+Two Python threads with single-threaded operations beat one Python thread whose small operations each end in a barrier
+between cores; and a busy neighbour costs them little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+import torch
+
+Result = TypeVar("Result")
+
+
+class Runner(Protocol):
+    """Runs functions, perhaps at the same time, and gives their results in order."""
+
+    def __call__(self, tasks: Sequence[Callable[[], Result]], /) -> list[Result]: ...
+
+
+def one_after_the_other(tasks: Sequence[Callable[[], Result]], /) -> list[Result]:
+    """The runner for one core, or for a device that queues its own work."""
+    return [task() for task in tasks]
+
+
+@contextmanager
+def side_by_side() -> Iterator[Runner]:
+    """A runner for two cores: the first task on the calling thread, the others on a thread of their own."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+
+        def run(tasks: Sequence[Callable[[], Result]], /) -> list[Result]:
+            waiting = [pool.submit(task) for task in tasks[1:]]
+            return [tasks[0](), *(task.result() for task in waiting)]
+
+        try:
+            yield run
+        finally:
+            torch.set_num_threads(before)
