@@ -24,6 +24,8 @@ from torch.autograd.function import once_differentiable
 
 #: Logits that exist at the same time while training: 4 MB stays in the cache.
 BLOCK_LOGITS = 1 << 20
+#: The same while evaluating, over all words: few rows at a time would be slow.
+EVALUATION_LOGITS = 1 << 23
 
 
 class Softmax(nn.Module):
@@ -67,6 +69,16 @@ def draw_negatives(words: int, count: int, random: np.random.Generator) -> Negat
         if len(ids) >= count:
             tries = int(np.sort(first)[count - 1]) + 1  # the draw that brought the last distinct word
             return Negatives(torch.from_numpy(ids[first < tries]), tries)
+
+
+@torch.no_grad()
+def target_log_probabilities(h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """[R, D] outputs, [R] word ids → [R] ln p of each target among all V words."""
+    found = h.new_empty(len(h))
+    for rows in _blocks(len(h), len(weight), EVALUATION_LOGITS):
+        logits = torch.addmm(bias, h[rows], weight.t())  # [r, V]
+        found[rows] = logits.gather(1, targets[rows, None])[:, 0] - torch.logsumexp(logits, dim=1)
+    return found
 
 
 def full_loss(h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
@@ -165,6 +177,6 @@ def _accidental_hits(targets: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor
     return rows, columns[rows]
 
 
-def _blocks(rows: int, columns: int) -> list[slice]:
-    size = max(1, BLOCK_LOGITS // max(1, columns))
+def _blocks(rows: int, columns: int, logits: int = BLOCK_LOGITS) -> list[slice]:
+    size = max(1, logits // max(1, columns))
     return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]

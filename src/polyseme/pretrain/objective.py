@@ -24,7 +24,7 @@ from polyseme.nn.lstm_fused import run_packed
 from polyseme.nn.softmax import Negatives, Softmax, full_loss, sampled_loss
 from polyseme.nn.trimming import trimmed_groups
 from polyseme.pretrain.batches import Batch, Reading
-from polyseme.pretrain.threads import Runner
+from polyseme.pretrain.threads import Runner, one_after_the_other
 
 #: For each direction, for each layer.
 States = list[list[CellState]]
@@ -180,16 +180,45 @@ def _read(
     cells = list(model.bilm.directions[number].parameters())
     table, weight, bias = (t.detach().requires_grad_() for t in (table, *softmax_rows))
     with torch.enable_grad():
-        x = F.embedding(reading.inputs, table)  # [R, D]
-        finals = []
-        for layer, (cell, state) in enumerate(zip(lstm_layers(model.bilm, number), states, strict=True)):
-            x = drop(x)
-            y, final = run_packed(cell, x, reading.sizes, state)
-            x = y + x if model.bilm.config.skip_connections and layer > 0 else y
-            finals.append(final)
-        loss = softmax.loss(number, drop(x), weight, bias, reading.targets)
+        x, finals = _layers(model, number, reading, table, states, drop)
+        loss = softmax.loss(number, x, weight, bias, reading.targets)
         grads = torch.autograd.grad(loss * weigh, [table, weight, bias, *cells])
     return _DirectionGradients(loss.detach(), grads[0], grads[1], grads[2], list(grads[3:]), finals)
+
+
+def _layers(
+    model: LanguageModel, number: int, reading: Reading, table: Tensor, states: list[CellState], drop: Dropout
+) -> tuple[Tensor, list[CellState]]:
+    """One direction through its layers → [R, D] what the softmax sees, and the state of each layer after it.
+
+    Dropout falls on the input of every layer, before the skip connection takes it, and on the top output.
+    """
+    x = F.embedding(reading.inputs, table)  # [R, D]
+    finals = []
+    for layer, (cell, state) in enumerate(zip(lstm_layers(model.bilm, number), states, strict=True)):
+        x = drop(x)
+        y, final = run_packed(cell, x, reading.sizes, state)
+        x = y + x if model.bilm.config.skip_connections and layer > 0 else y
+        finals.append(final)
+    return drop(x), finals
+
+
+@torch.no_grad()
+def read_without_gradient(
+    model: LanguageModel, batch: Batch, states: States, run: Runner = one_after_the_other
+) -> tuple[list[Tensor], States]:
+    """For each direction what the softmax sees [R, D], and the states after the batch."""
+    table = _EncodedTypes(model, batch.rows, run).table
+    read = [
+        partial(_layers, model, number, reading, table, states[number], _nothing_dropped)
+        for number, reading in enumerate(batch.readings)
+    ]
+    outputs, finals = zip(*run(read), strict=True)
+    return list(outputs), list(finals)
+
+
+def _nothing_dropped(x: Tensor) -> Tensor:
+    return x
 
 
 class _EncodedTypes:
@@ -197,6 +226,7 @@ class _EncodedTypes:
 
     def __init__(self, model: LanguageModel, rows: Tensor, run: Runner) -> None:
         self.encoder = model.bilm.token_encoder
+        self.trains = torch.is_grad_enabled()  # a worker thread does not inherit it
         self.groups = trimmed_groups(rows, model.bilm.config, model.padding)
         self.halves = [range(0, len(self.groups), 2), range(1, len(self.groups), 2)]
         encoded: list[list[Tensor]] = run([partial(self._encode, half) for half in self.halves])
@@ -212,7 +242,7 @@ class _EncodedTypes:
         return [sum_of(list(both)) for both in zip(*halves, strict=True)]
 
     def _encode(self, half: range) -> list[Tensor]:
-        with torch.enable_grad():
+        with torch.set_grad_enabled(self.trains):
             return [self.encoder(self.groups[group][1]) for group in half]
 
     def _differentiate(self, half: int, table: Tensor) -> list[Tensor]:
