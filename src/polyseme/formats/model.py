@@ -30,6 +30,15 @@ class MixWeights:
 
     weights: tuple[float, ...]
     scale: float
+    layer_norm: bool = False  #: over the whole batch with its boundaries, as AllenNLP does it
+
+
+@dataclass(frozen=True, slots=True)
+class OutputProjection:
+    """A linear map that a task learned on top of the mix: ``x @ weight.T + bias``."""
+
+    weight: Tensor  # [anything, W]
+    bias: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,7 @@ class StoredModel:
     vocabulary: Vocabulary | None = None  #: the words of the softmax, or of the format's vocabulary file
     softmax: SoftmaxWeights | None = None
     mixes: tuple[MixWeights, ...] = ()
+    output_projection: OutputProjection | None = None
     card: Mapping[str, Any] = field(default_factory=dict)  #: name, languages, licence, tokenisation, state, …
     format: str = "native"  #: the title of the format it was read from
 

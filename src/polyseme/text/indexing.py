@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.errors import ConfigError, InputError
-from polyseme.text.characters import Characters, UnicodeScheme
+from polyseme.text.characters import Characters
 
 Ids = npt.NDArray[np.int64]
 
@@ -22,6 +22,7 @@ class WordTable:
     unknown: str
     begin: str
     end: str
+    longest: int | None = None  #: code points of a token that are looked up; ELMoForManyLangs cuts the rest off
 
     def __post_init__(self) -> None:
         for name in (self.unknown, self.begin, self.end):
@@ -30,7 +31,7 @@ class WordTable:
 
     def id(self, token: str) -> int:
         """Row of the token plus one: 0 is padding."""
-        found = self.ids.get(token)
+        found = self.ids.get(token if self.longest is None else token[: self.longest])
         return (self.ids[self.unknown] if found is None else found) + 1
 
 
@@ -54,8 +55,7 @@ class Indexer:
         """The K ids of one token."""
         if not isinstance(token, str):
             raise InputError(f"a token should be a string, but {token!r} is of type {type(token).__name__}")
-        word = self.characters.truncate(token) if isinstance(self.characters, UnicodeScheme) else token
-        ids = [self.words.id(word)] if self.words else []
+        ids = [self.words.id(token)] if self.words else []
         return ids + self.characters.row(token) if self.characters else ids
 
     def begin_row(self) -> list[int]:

@@ -1,0 +1,165 @@
+"""Zip and tar archives, opened safely: into a temporary folder, where nothing can leave it or fill the disk.
+
+Before anything is written, every entry's name and kind and the promised sizes are checked; while writing, the bytes
+are counted, because a header can lie.
+"""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from polyseme.errors import FormatError
+
+#: Weights hardly compress and vocabularies some ten times; what expands more than this is a bomb.
+LARGEST_EXPANSION = 100
+ALWAYS_ALLOWED = 16 << 20  # bytes: a small archive may hold a file of zeros
+MOST_ENTRIES = 10_000
+CHUNK = 1 << 20
+
+_BROKEN = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    NotImplementedError,  # a compression that Python does not know
+    RuntimeError,  # an encrypted entry
+    ValueError,
+    UnicodeDecodeError,
+)
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the file is a zip or a (compressed) tar, by its content; torch's own zip files are not meant."""
+    if not path.is_file():
+        return False
+    if zipfile.is_zipfile(path):
+        return not is_torch_zip(path)
+    with path.open("rb") as file:
+        start = file.read(262)
+    compressed = start.startswith((b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"))
+    return start[257:262] == b"ustar" or (compressed and _holds_tar(path))
+
+
+def is_torch_zip(path: Path) -> bool:
+    """Whether a zip file is what ``torch.save`` writes."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith("/data.pkl") for name in archive.namelist())
+    except _BROKEN:
+        return False
+
+
+@contextmanager
+def extracted(path: Path) -> Iterator[Path]:
+    """A temporary folder with the archive's files, gone when the block ends."""
+    allowed = max(LARGEST_EXPANSION * path.stat().st_size, ALWAYS_ALLOWED)
+    with tempfile.TemporaryDirectory(prefix="polyseme-") as name:
+        folder = Path(name)
+        allowed = min(allowed, shutil.disk_usage(folder).free)
+        try:
+            if zipfile.is_zipfile(path):
+                _extract_zip(path, folder, allowed)
+            else:
+                _extract_tar(path, folder, allowed)
+        except _BROKEN as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise FormatError(f"the archive is damaged or truncated ({reason}); copy or download it again") from None
+        yield folder
+
+
+def _extract_zip(path: Path, folder: Path, allowed: int) -> None:
+    with zipfile.ZipFile(path) as archive:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        _check_count(len(entries))
+        _check_total(sum(entry.file_size for entry in entries), allowed)
+        for entry in entries:
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                raise _refusal(entry.filename, "is a link")
+        targets = _targets([entry.filename for entry in entries], folder)
+        for entry, target in zip(entries, targets, strict=True):
+            with archive.open(entry) as stream:
+                allowed -= _write(stream, target, allowed)
+
+
+def _extract_tar(path: Path, folder: Path, allowed: int) -> None:
+    # A compressed tar has no list of contents. It is read once for the names and sizes, stopping as soon as they are
+    # too large (the next header is only reached by unpacking what stands before it), and once for the files.
+    names, total = [], 0
+    with tarfile.open(path, "r:*") as archive:
+        for entry in archive:
+            if not (entry.isfile() or entry.isdir()):
+                raise _refusal(entry.name, "is a link or a device")
+            total += entry.size
+            _check_total(total, allowed)
+            if entry.isfile():
+                names.append(entry.name)
+            _check_count(len(names))
+        targets = dict(zip(names, _targets(names, folder), strict=True))
+        for name, target in targets.items():
+            stream = archive.extractfile(name)
+            assert stream is not None  # it is a file
+            allowed -= _write(stream, target, allowed)
+
+
+def _targets(names: list[str], folder: Path) -> list[Path]:
+    targets = []
+    for name in names:
+        parts = PurePosixPath(name.replace("\\", "/")).parts
+        if not parts or PurePosixPath(name).is_absolute() or ".." in parts or ":" in parts[0] or "\0" in name:
+            raise _refusal(name, "would be written outside its folder")
+        targets.append(folder.joinpath(*parts))
+    if len(set(targets)) != len(targets):
+        twice = next(name for name, target in zip(names, targets, strict=True) if targets.count(target) > 1)
+        raise _refusal(twice, "is there twice")
+    return targets
+
+
+def _write(stream: IO[bytes], target: Path, allowed: int) -> int:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    written = 0
+    with target.open("wb") as file:
+        while chunk := stream.read(CHUNK):
+            written += len(chunk)
+            _check_total(written, allowed)
+            file.write(chunk)
+    return written
+
+
+def _check_total(size: int, allowed: int) -> None:
+    if size > allowed:
+        raise FormatError(
+            f"the archive unpacks to more than {allowed:,} bytes, far more than weights can or than the disk has; "
+            "it was not unpacked"
+        )
+
+
+def _check_count(entries: int) -> None:
+    if entries > MOST_ENTRIES:
+        raise FormatError(
+            f"the archive has more than {MOST_ENTRIES:,} files, so it is not a model; it was not unpacked"
+        )
+
+
+def _refusal(name: str, fact: str) -> FormatError:
+    return FormatError(f"the archive's entry {name[:80]!r} {fact}, so the archive was not unpacked")
+
+
+def _holds_tar(path: Path) -> bool:
+    try:
+        with tarfile.open(path, "r:*"):
+            return True
+    except _BROKEN:
+        # A truncated or damaged tar.gz should be called that, not "unknown": its name is all that is left.
+        return path.name.endswith((".tar.gz", ".tgz", ".tar.xz", ".tar.bz2"))

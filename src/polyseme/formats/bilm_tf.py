@@ -1,0 +1,170 @@
+"""options.json and an HDF5 file: bilm-tf, the AllenNLP releases, SeqVec, NLPL.
+
+A folder may also hold ``vocab.txt`` or ``vocab.txt.gz``. The vocabulary decides which literal tokens are special, as in
+bilm-tf; without one, ``<S>`` and ``</S>`` are, as in AllenNLP and simple_elmo.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from polyseme.errors import FormatError, InputError
+from polyseme.formats.arrays import ArrayFile
+from polyseme.formats.folders import folder_when_complete
+from polyseme.formats.hdf5 import open_hdf5, write_hdf5
+from polyseme.formats.json_file import Settings
+from polyseme.formats.model import SoftmaxWeights, StoredModel
+from polyseme.formats.names import BILM_TF, BILM_TF_FORWARD, BILM_TF_WITH_PADDING
+from polyseme.formats.options import config_from_options, options_from_config
+from polyseme.formats.renaming import Layout, choose_layout, file_arrays, read_tensors
+from polyseme.nn.config import BiLMConfig
+from polyseme.text.characters import BYTE_ALPHABET, SENTENCE_BEGIN, SENTENCE_END, ByteScheme
+from polyseme.text.indexing import Indexer, WordTable
+from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+
+OPTIONS, WEIGHTS, VOCABULARY = "options.json", "weights.hdf5", "vocab.txt"
+BOUNDARIES = {BEGIN: SENTENCE_BEGIN, END: SENTENCE_END}
+TITLE = "bilm-tf (options.json and HDF5)"
+
+
+def load_bilm_tf(
+    options: Path, weights: Path, vocabulary: Path | None = None, embedding: Path | None = None
+) -> StoredModel:
+    """Read a pair of options and weights.
+
+    A model of word ids may have its table in a file of its own, ``embedding``.
+    """
+    settings = Settings.of(options)
+    words = read_vocabulary(vocabulary) if vocabulary else None
+    with open_hdf5(weights) as file:
+        if embedding is not None:
+            with open_hdf5(embedding) as table:
+                both = ArrayFile(file.name, {**file.arrays, **table.arrays}, file.size + table.size)
+                return read_tf_model(both, settings, words, TITLE)
+        return read_tf_model(file, settings, words, TITLE)
+
+
+def read_tf_model(file: ArrayFile, options: Settings, vocabulary: Vocabulary | None, title: str) -> StoredModel:
+    """The model in arrays with TensorFlow's names, whatever container they stand in."""
+    config, layout = describe_tf_arrays(file, options)
+    tensors = read_tensors(file, layout.table, config)
+    return StoredModel(
+        config=config,
+        tensors=tensors,
+        indexer=tf_indexer(config, vocabulary),
+        vocabulary=vocabulary,
+        softmax=_softmax(file, options, config, vocabulary),
+        format=title,
+    )
+
+
+def describe_tf_arrays(file: ArrayFile, options: Settings) -> tuple[BiLMConfig, Layout]:
+    """The network that options and arrays describe, and how the arrays are named."""
+    if options.has("char_cnn"):
+        shape = file.shape("char_embed")
+        padded = shape[:1] == (BYTE_ALPHABET + 1,)
+        layout = choose_layout(file, BILM_TF_WITH_PADDING if padded else BILM_TF)
+        return config_from_options(options, bidirectional=layout.directions == 2), layout
+    layout = choose_layout(file, BILM_TF)
+    words = (file.shape("embedding") or (0,))[0]
+    return config_from_options(options, words=words, bidirectional=layout.directions == 2), layout
+
+
+def tf_indexer(config: BiLMConfig, vocabulary: Vocabulary | None) -> Indexer:
+    """How a model of bilm-tf reads tokens."""
+    if config.characters is not None:
+        return Indexer(characters=ByteScheme(config.characters.max_characters, special_tokens(vocabulary)))
+    if vocabulary is None:
+        raise FormatError("the model looks words up, but has no vocabulary; put its vocab.txt beside it")
+    assert config.words is not None
+    if len(vocabulary) != config.words.size:
+        raise FormatError(
+            f"the vocabulary has {len(vocabulary)} lines, but the array 'embedding' has {config.words.size} rows; "
+            "they must belong together"
+        )
+    ids = {word: number for number, word in enumerate(vocabulary.words)}
+    return Indexer(words=WordTable(ids, unknown=UNKNOWN, begin=BEGIN, end=END))
+
+
+def special_tokens(vocabulary: Vocabulary | None) -> dict[str, int]:
+    """The tokens that bilm-tf does not spell by their bytes.
+
+    Its vocabulary caches the rows of its words. It writes the rows of the boundaries there even when they have no
+    entry, and then hits the last word.
+    """
+    if vocabulary is None:
+        return dict(BOUNDARIES)
+    specials: dict[str, int] = {}
+    if vocabulary.words:
+        for boundary, raw in BOUNDARIES.items():
+            specials[boundary if boundary in vocabulary else vocabulary.words[-1]] = raw
+    return specials
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """A vocabulary file by bilm-tf's rules."""
+    try:
+        return Vocabulary.read_bilm_tf(path)
+    except InputError as error:
+        raise FormatError(f"the vocabulary cannot be read: {error}") from None
+
+
+def save_bilm_tf(model: StoredModel, folder: Path) -> None:
+    """Write options.json, weights.hdf5 and vocab.txt, as bilm-tf and simple_elmo read them.
+
+    The softmax is added to the weights under its names in a checkpoint, which those programs ignore. Mixes, an output
+    projection and the card have no place there.
+    """
+    check_bilm_tf(model)
+    config = model.config
+    layout = BILM_TF[0] if config.bidirectional else BILM_TF_FORWARD
+    arrays = file_arrays(model.tensors, layout.table, config)
+    if model.softmax is not None:
+        arrays |= {"softmax/W": model.softmax.weight, "softmax/b": model.softmax.bias}
+    rows = None if model.softmax is None else len(model.softmax.bias)
+    with folder_when_complete(folder, (OPTIONS, WEIGHTS, VOCABULARY)) as beside:
+        options = options_from_config(config, softmax_words=rows)
+        (beside / OPTIONS).write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
+        write_hdf5(beside / WEIGHTS, arrays)
+        if model.vocabulary is not None:
+            Vocabulary(model.vocabulary.words).write(beside / VOCABULARY)
+
+
+def check_bilm_tf(model: StoredModel) -> None:
+    """Refuse a model that bilm-tf's files cannot hold."""
+    config, characters = model.config, model.indexer.characters
+    reason = None
+    if config.characters and config.words:
+        reason = "it reads words and characters together"
+    elif config.characters and not isinstance(characters, ByteScheme):
+        reason = "it reads Unicode characters instead of bytes"
+    elif isinstance(characters, ByteScheme) and characters.specials != special_tokens(model.vocabulary):
+        reason = "it has special tokens that do not follow from its vocabulary"
+    elif config.project_tokens and config.encoded_size <= config.projection:
+        reason = (
+            f"its {config.encoded_size} filters are projected to {config.projection} values, "
+            "where bilm-tf only knows projections to fewer"
+        )
+    elif config.words and (config.project_tokens or model.vocabulary is None):
+        reason = "its word vectors are projected, or its vocabulary is missing"
+    elif model.vocabulary is not None and _not_writable(model.vocabulary):
+        reason = "its vocabulary holds words with surrounding blanks, which bilm-tf strips"
+    if reason:
+        raise FormatError(f"the model cannot be written in bilm-tf's format: {reason}; save it as a native model")
+
+
+def _not_writable(vocabulary: Vocabulary) -> bool:
+    return any(word != word.strip() or word == "!!!MAXTERMID" for word in vocabulary.words)
+
+
+def _softmax(
+    file: ArrayFile, options: Settings, config: BiLMConfig, vocabulary: Vocabulary | None
+) -> SoftmaxWeights | None:
+    if "softmax/b" not in file.arrays:
+        return None
+    # A model may share the table of its words with the softmax, which then has no matrix of its own.
+    name = "embedding" if options.boolean("share_embedding_softmax", False) else "softmax/W"
+    rows = len(vocabulary) if vocabulary is not None else (file.shape("softmax/b") or (0,))[0]
+    file.check({name: (rows, config.projection), "softmax/b": (rows,)})
+    return SoftmaxWeights(file.read(name), file.read("softmax/b"))

@@ -1,0 +1,62 @@
+"""HDF5 files of weights, opened without reading them, and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+import numpy as np
+import torch
+from torch import Tensor
+
+from polyseme.errors import FormatError
+from polyseme.formats.arrays import Array, ArrayFile
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+
+@contextmanager
+def open_hdf5(path: Path) -> Iterator[ArrayFile]:
+    """The arrays of an HDF5 file, by their paths in it; they can be read while the block lasts."""
+    try:
+        with h5py.File(path, "r") as file:
+            yield ArrayFile(path.name, _arrays(file, path.name), path.stat().st_size)
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        raise FormatError(f"{path.name} cannot be read as HDF5: {_reason(path, error)}") from None
+
+
+def write_hdf5(path: Path, arrays: Mapping[str, Tensor]) -> None:
+    """A new HDF5 file with these arrays as float32."""
+    with h5py.File(path, "w") as file:
+        for name, values in arrays.items():
+            file.create_dataset(name, data=values.to(torch.float32).numpy())
+
+
+def _arrays(file: h5py.File, title: str) -> dict[str, Array]:
+    found: dict[str, Array] = {}
+
+    def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
+        if not isinstance(item, h5py.Dataset) or item.shape is None:
+            return
+        if item.external or item.is_virtual:
+            raise FormatError(f"{title}: the array {name!r} keeps its values in another file, which is not read")
+        found[name] = Array(item.shape, str(item.dtype), item.dtype.kind == "f", lambda: _read(item))
+
+    file.visititems(visit)  # does not follow links, so nothing outside the file is reached
+    return found
+
+
+def _read(item: h5py.Dataset) -> Tensor:
+    return torch.from_numpy(np.asarray(item[...], dtype=np.float32))
+
+
+def _reason(path: Path, error: Exception) -> str:
+    with path.open("rb") as file:
+        if file.read(8) != SIGNATURE:
+            return "it is no HDF5 file"
+    text = str(error)
+    if "truncated" in text:
+        return "it is truncated, so copy or download it again"
+    return f"it is damaged ({text.splitlines()[0][:120]}), so copy or download it again"

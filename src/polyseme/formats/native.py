@@ -1,0 +1,175 @@
+"""polyseme's own folder.
+
+config.json          settings of network and indexer, mixes, card
+model.safetensors    parameters by the names of ``BiLM``, softmax.weight and softmax.bias; float32 or float16
+vocab.txt            the words of the softmax, or of the format that the model came from (optional)
+characters.txt       the characters of a Unicode scheme, in the order of their ids (where there is one)
+words.txt            the words of a model that looks them up, in the order of their ids (where there are)
+README.md            the card, for people and hubs; never read back
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from polyseme.errors import ConfigError, FormatError
+from polyseme.formats.arrays import Array, ArrayFile
+from polyseme.formats.card import card_text
+from polyseme.formats.folders import folder_when_complete
+from polyseme.formats.json_file import Settings
+from polyseme.formats.model import MixWeights, OutputProjection, SoftmaxWeights, StoredModel
+from polyseme.formats.native_indexer import CHARACTERS, WORDS, indexer_settings, read_indexer, read_words, write_entries
+from polyseme.formats.renaming import parameter_shapes
+from polyseme.nn.config import BiLMConfig
+
+TITLE = "native"
+CONFIG, WEIGHTS, VOCABULARY, README = "config.json", "model.safetensors", "vocab.txt", "README.md"
+FILES = (CONFIG, WEIGHTS, VOCABULARY, CHARACTERS, WORDS, README)
+FORMAT, VERSION = "polyseme", 1
+Dtype = Literal["float32", "float16"]
+DTYPES = {"float32": torch.float32, "float16": torch.float16}
+
+
+def save_native(model: StoredModel, folder: str | Path, dtype: Dtype = "float32") -> None:
+    """Write the model as a native folder, which appears when it is complete.
+
+    A folder is replaced only if it holds nothing but an earlier save. Half precision rounds the weights.
+    """
+    if dtype not in DTYPES:
+        raise ConfigError(f"dtype is {dtype!r}, but weights are stored as float32 or float16")
+    tensors = {name: _stored(name, x, DTYPES[dtype]) for name, x in _all_tensors(model).items()}
+    with folder_when_complete(Path(folder), FILES) as beside:
+        save_file(tensors, beside / WEIGHTS, metadata={"format": "pt"})
+        text = json.dumps(_config(model), indent=2, ensure_ascii=False)
+        (beside / CONFIG).write_text(text + "\n", encoding="utf-8")
+        (beside / README).write_text(card_text(model), encoding="utf-8")
+        if model.vocabulary is not None:
+            model.vocabulary.write(beside / VOCABULARY)
+        write_entries(model.indexer, beside)
+
+
+def load_native(folder: str | Path) -> StoredModel:
+    """Read a native folder."""
+    folder = Path(folder)
+    settings = Settings.of(folder / CONFIG)
+    check_header(settings)
+    try:
+        config = BiLMConfig.from_dict(settings.part("network").values)
+        indexer = read_indexer(folder, settings.part("indexer"), config)
+    except ConfigError as error:
+        raise FormatError(f"{CONFIG}: {error}") from None
+    vocabulary = read_words(folder / VOCABULARY) if (folder / VOCABULARY).exists() else None
+    with open_safetensors(folder / WEIGHTS) as file:
+        tensors, softmax, projection = _read_tensors(file, config)
+    if softmax is not None and vocabulary is not None and len(vocabulary) != len(softmax.bias):
+        raise FormatError(
+            f"{VOCABULARY} has {len(vocabulary)} words, but the softmax has {len(softmax.bias)} rows; "
+            "they must belong together"
+        )
+    return StoredModel(
+        config=config,
+        tensors=tensors,
+        indexer=indexer,
+        vocabulary=vocabulary,
+        softmax=softmax,
+        mixes=_mixes(settings, config),
+        output_projection=projection,
+        card=settings.part("card").values,
+        format=TITLE,
+    )
+
+
+def check_header(settings: Settings) -> None:
+    """Refuse a config.json that is not ours, is newer than we are, or says what we do not know."""
+    if settings.values.get("format") != FORMAT:
+        raise FormatError(f'{CONFIG} does not say "format": "{FORMAT}", so this is no native model')
+    if (version := settings.whole("version")) != VERSION:
+        raise FormatError(f"{CONFIG} has version {version}, but this polyseme reads version {VERSION}; update polyseme")
+    settings.only("format", "version", "network", "indexer", "mixes", "card")
+
+
+@contextmanager
+def open_safetensors(path: Path) -> Iterator[ArrayFile]:
+    """The arrays of a safetensors file; they can be read while the block lasts."""
+    if not path.is_file():
+        raise FormatError(f"the file {path.name} is missing")
+    try:
+        with safe_open(path, framework="pt") as file:
+            arrays = {name: _lazy(file, name) for name in file.keys()}  # noqa: SIM118, this is no dict
+            yield ArrayFile(path.name, arrays, path.stat().st_size)
+    except SafetensorError as error:
+        raise FormatError(f"{path.name} is truncated or no safetensors file ({error}); get it again") from None
+
+
+def _lazy(file: Any, name: str) -> Array:
+    part = file.get_slice(name)
+    kind = part.get_dtype()
+    return Array(tuple(part.get_shape()), kind, kind in ("F16", "BF16", "F32", "F64"), lambda: file.get_tensor(name))
+
+
+def _stored(name: str, x: Tensor, dtype: torch.dtype) -> Tensor:
+    stored = x.detach().to("cpu", dtype, copy=True).contiguous()  # a copy: safetensors refuses shared memory
+    if not torch.isfinite(stored).all():
+        raise FormatError(f"the parameter {name!r} has values that {dtype} cannot hold; save it as float32")
+    return stored
+
+
+def _all_tensors(model: StoredModel) -> dict[str, Tensor]:
+    tensors = dict(model.tensors)
+    if model.softmax is not None:
+        tensors |= {"softmax.weight": model.softmax.weight, "softmax.bias": model.softmax.bias}
+    if model.output_projection is not None:
+        tensors["output_projection.weight"] = model.output_projection.weight
+        tensors["output_projection.bias"] = model.output_projection.bias
+    return tensors
+
+
+def _read_tensors(
+    file: ArrayFile, config: BiLMConfig
+) -> tuple[dict[str, Tensor], SoftmaxWeights | None, OutputProjection | None]:
+    network = parameter_shapes(config)
+    shapes = dict(network)
+    for part, size in (("softmax", config.projection), ("output_projection", config.width)):
+        if f"{part}.bias" in file.arrays or f"{part}.weight" in file.arrays:
+            rows = (file.shape(f"{part}.bias") or (0,))[0]
+            shapes |= {f"{part}.weight": (rows, size), f"{part}.bias": (rows,)}
+    file.check(shapes)
+    if unknown := sorted(set(file.arrays) - set(shapes)):
+        raise FormatError(f"{file.name} has an array {unknown[0]!r} that the settings know nothing of")
+    values = {name: file.read(name) for name in shapes}
+    softmax = projection = None
+    if "softmax.bias" in values:
+        softmax = SoftmaxWeights(values["softmax.weight"], values["softmax.bias"])
+    if "output_projection.bias" in values:
+        projection = OutputProjection(values["output_projection.weight"], values["output_projection.bias"])
+    return {name: values[name] for name in network}, softmax, projection
+
+
+def _config(model: StoredModel) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "network": model.config.to_dict(),
+        "indexer": indexer_settings(model.indexer),
+        "mixes": [{"weights": list(m.weights), "scale": m.scale, "layer_norm": m.layer_norm} for m in model.mixes],
+        "card": dict(model.card),
+    }
+
+
+def _mixes(settings: Settings, config: BiLMConfig) -> tuple[MixWeights, ...]:
+    mixes = []
+    for part in settings.parts("mixes", ("weights", "scale", "layer_norm")):
+        weights = part.numbers("weights")
+        if len(weights) != config.layers + 1:
+            raise FormatError(f"{CONFIG}: a mix has {len(weights)} weights for {config.layers + 1} layers")
+        mixes.append(MixWeights(weights, part.real("scale"), part.boolean("layer_norm")))
+    return tuple(mixes)
