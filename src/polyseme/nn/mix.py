@@ -80,7 +80,7 @@ def normalise(layers: Tensor, mask: Tensor | None, over: LayerNorm) -> Tensor:
     """Layers [L+1, B, T, W] with mean 0 and variance 1, without gain and bias."""
     if over == "token":
         mean = layers.mean(dim=-1, keepdim=True)
-        variance = layers.var(dim=-1, unbiased=False, keepdim=True)
+        variance = (layers - mean).square().mean(dim=-1, keepdim=True)
     else:
         here = torch.ones_like(layers[0, ..., :1]) if mask is None else mask[..., None].to(layers.dtype)  # [B, T, 1]
         count = here.sum().clamp(min=1) * layers.shape[-1]  # a batch of empty sentences has no token
