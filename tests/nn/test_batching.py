@@ -47,7 +47,7 @@ def warm_state(bilm: BiLM, case: Case) -> BiLMState:
 @pytest.mark.parametrize("start", ["reset", "warm"])
 @pytest.mark.parametrize("name", KINDS)
 @given(data=st.data(), sentences=SENTENCES)
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_any_two_batchings_agree(name: str, start: str, data: st.DataObject, sentences: list[list[str]]) -> None:
     """Sentences shuffled, cut into batches at random and padded at random, against each sentence alone."""
     bilm, case = MODELS[name], CASES[name]

@@ -49,7 +49,6 @@ def random_weights(
     characters: int = 261,
     words: int = 0,
     word_dim: int | None = None,
-    scale: float = 1.0,
 ) -> dict[str, NDArray[np.float32]]:
     """Random float32 arrays under their HDF5 names.
 
@@ -79,7 +78,9 @@ def random_weights(
             shapes |= {f"{name}/W_0": (2 * size, 4 * cell), f"{name}/B": (4 * cell,)}
             if size < cell:
                 shapes[f"{name}/W_P_0"] = (cell, size)
-    return {name: (scale * 0.5 * rng.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()}
+    # Rounded to 16 bits, so that committed files hold them exactly in half the space.
+    draw = {name: (0.5 * rng.standard_normal(shape)).astype(np.float16) for name, shape in shapes.items()}
+    return {name: array.astype(np.float32) for name, array in draw.items()}
 
 
 def from_torch_layout(arrays: Weights, depth: int) -> dict[str, NDArray[Any]]:
