@@ -48,27 +48,30 @@ def load_bilm_tf(
 def read_tf_model(file: ArrayFile, options: Settings, vocabulary: Vocabulary | None, title: str) -> StoredModel:
     """The model in arrays with TensorFlow's names, whatever container they stand in."""
     config, layout = describe_tf_arrays(file, options)
-    tensors = read_tensors(file, layout.table, config)
+    shared = options.boolean("share_embedding_softmax", False)
     return StoredModel(
         config=config,
-        tensors=tensors,
+        tensors=read_tensors(file, layout.table, config),
         indexer=tf_indexer(config, vocabulary),
         vocabulary=vocabulary,
-        softmax=_softmax(file, options, config, vocabulary),
+        softmax=_softmax(file, "embedding" if shared else "softmax/W", config, vocabulary),
         format=title,
     )
 
 
 def describe_tf_arrays(file: ArrayFile, options: Settings) -> tuple[BiLMConfig, Layout]:
     """The network that options and arrays describe, and how the arrays are named."""
-    if options.has("char_cnn"):
-        shape = file.shape("char_embed")
-        padded = shape[:1] == (BYTE_ALPHABET + 1,)
-        layout = choose_layout(file, BILM_TF_WITH_PADDING if padded else BILM_TF)
-        return config_from_options(options, bidirectional=layout.directions == 2), layout
-    layout = choose_layout(file, BILM_TF)
-    words = (file.shape("embedding") or (0,))[0]
+    table = file.shape("char_embed" if options.has("char_cnn") else "embedding")
+    layout = tf_layout(file)
+    words = None if options.has("char_cnn") else (table or (0,))[0]
     return config_from_options(options, words=words, bidirectional=layout.directions == 2), layout
+
+
+def tf_layout(file: ArrayFile) -> Layout:
+    """How the arrays are named; a table of one row more than there are characters has the row of padding."""
+    characters = file.arrays.get("char_embed")
+    padded = characters is not None and characters.shape[:1] == (BYTE_ALPHABET + 1,)
+    return choose_layout(file, BILM_TF_WITH_PADDING if padded else BILM_TF)
 
 
 def tf_indexer(config: BiLMConfig, vocabulary: Vocabulary | None) -> Indexer:
@@ -158,13 +161,10 @@ def _not_writable(vocabulary: Vocabulary) -> bool:
     return any(word != word.strip() or word == "!!!MAXTERMID" for word in vocabulary.words)
 
 
-def _softmax(
-    file: ArrayFile, options: Settings, config: BiLMConfig, vocabulary: Vocabulary | None
-) -> SoftmaxWeights | None:
+def _softmax(file: ArrayFile, weight: str, config: BiLMConfig, vocabulary: Vocabulary | None) -> SoftmaxWeights | None:
+    """The softmax where there is one; a model may share the table of its words with it as its ``weight``."""
     if "softmax/b" not in file.arrays:
         return None
-    # A model may share the table of its words with the softmax, which then has no matrix of its own.
-    name = "embedding" if options.boolean("share_embedding_softmax", False) else "softmax/W"
     rows = len(vocabulary) if vocabulary is not None else (file.shape("softmax/b") or (0,))[0]
-    file.check({name: (rows, config.projection), "softmax/b": (rows,)})
-    return SoftmaxWeights(file.read(name), file.read("softmax/b"))
+    file.check({weight: (rows, config.projection), "softmax/b": (rows,)})
+    return SoftmaxWeights(file.read(weight), file.read("softmax/b"))

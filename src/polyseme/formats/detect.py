@@ -5,21 +5,23 @@ One table says what is known. Each row has a test that looks at names and first 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
 from polyseme.errors import FormatError, PolysemeError
+from polyseme.formats.allennlp import is_allennlp, load_allennlp
 from polyseme.formats.archives import extracted, is_archive
+from polyseme.formats.foreign import refuse_foreign
+from polyseme.formats.manylangs import is_manylangs, load_manylangs
 from polyseme.formats.model import StoredModel
-from polyseme.formats.native import CONFIG, WEIGHTS, load_native
+from polyseme.formats.native import is_native, load_native
 from polyseme.formats.pairs import has_pair, load_pair
+from polyseme.formats.tf_checkpoint import is_checkpoint, load_checkpoint
 
 BUNDLED = ("en", "ko", "zh")
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+(@[\w./-]+)?")
-DEEPEST = 3  # folders with one folder inside, as archives like to have
+DEEPEST = 4  # a folder in an archive in a folder, and one to spare
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,12 @@ class Format:
     load: Callable[[Path], StoredModel]
 
 
-def _is_native(path: Path) -> bool:
-    return path.is_dir() and (path / CONFIG).is_file() and (path / WEIGHTS).is_file()
-
-
 FORMATS = (
-    Format("a native folder (config.json, model.safetensors)", _is_native, load_native),
+    Format("a native folder (config.json, model.safetensors)", is_native, load_native),
+    Format("an ELMoForManyLangs folder (encoder.pkl)", is_manylangs, load_manylangs),
+    Format("a TensorFlow checkpoint (*.index)", is_checkpoint, load_checkpoint),
     Format("options.json with HDF5 weights", has_pair, load_pair),
+    Format("an AllenNLP archive or state dict (weights.th)", is_allennlp, load_allennlp),
 )
 
 
@@ -46,23 +47,21 @@ def load(source: str | Path) -> StoredModel:
     if isinstance(source, str) and source in BUNDLED:
         return _load_bundled(source)
     path = Path(source).expanduser()
-    if path.exists():
+    if _is_there(path):
         return _with_context(str(source), path)
-    raise FormatError(
-        f"there is no file or folder {str(source)!r}; give a path, a hub id such as owner/name, "
-        f"or a bundled model ({', '.join(BUNDLED)})"
-    )
+    return _load_from_hub(str(source))
 
 
 def load_path(path: Path, depth: int = 0) -> StoredModel:
     """Read what lies at ``path``; errors do not say where, the caller does."""
-    if is_archive(path):
+    if is_archive(path) and depth < DEEPEST:
         with extracted(path) as folder:
-            return load_path(folder)
+            return load_path(folder, depth + 1)
+    refuse_foreign(path)
     for known in FORMATS:
         if known.test(path):
             return known.load(path)
-    if path.is_dir() and depth < DEEPEST and (inner := _only_folder(path)):
+    if path.is_dir() and depth < DEEPEST and (inner := _only_model_inside(path)):
         return load_path(inner, depth + 1)
     raise FormatError(
         f"this is no model that polyseme knows: found {_contents(path)}, "
@@ -87,9 +86,35 @@ def _load_bundled(language: str) -> StoredModel:
     return _with_context(language, folder)
 
 
-def _only_folder(path: Path) -> Path | None:
+def _load_from_hub(source: str) -> StoredModel:
+    from polyseme.formats.hub import download, is_hub_id  # the hub's package takes long to import
+
+    if not is_hub_id(source):
+        raise FormatError(
+            f"there is no file or folder {source!r}; give a path, a hub id such as owner/name, "
+            f"or a bundled model ({', '.join(BUNDLED)})"
+        )
+    try:
+        folder = download(source)
+    except FormatError as error:
+        raise FormatError(f"there is no file or folder {source!r}, so it was taken for a hub id: {error}") from None
+    return _with_context(source, folder)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.name != "" and (path.exists() or is_checkpoint(path))
+    except (OSError, ValueError):  # a name that is too long, or holds a null character
+        return False
+
+
+def _only_model_inside(path: Path) -> Path | None:
+    """The one folder or archive in a folder that is itself no model."""
     inside = [item for item in path.iterdir() if not item.name.startswith((".", "__MACOSX"))]
-    return inside[0] if len(inside) == 1 and inside[0].is_dir() else None
+    if len(inside) == 1 and inside[0].is_dir():
+        return inside[0]
+    archives = [item for item in inside if is_archive(item)]
+    return archives[0] if len(archives) == 1 else None
 
 
 def _contents(path: Path) -> str:

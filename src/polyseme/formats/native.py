@@ -57,6 +57,15 @@ def save_native(model: StoredModel, folder: str | Path, dtype: Dtype = "float32"
         write_entries(model.indexer, beside)
 
 
+def is_native(path: Path) -> bool:
+    """Whether a folder looks like one, complete or not."""
+    if not path.is_dir():
+        return False
+    return (path / WEIGHTS).is_file() or (
+        (path / CONFIG).is_file() and FORMAT.encode() in (path / CONFIG).read_bytes()[:200]
+    )
+
+
 def load_native(folder: str | Path) -> StoredModel:
     """Read a native folder."""
     folder = Path(folder)
