@@ -9,10 +9,11 @@ loss and knows which softmax rows the step touches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from polyseme.pretrain.corpus import Corpus
 from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import BEGIN, END
+from polyseme.text.vocabulary import BEGIN, END, Vocabulary
 
 Types = npt.NDArray[np.int64]
 
@@ -50,14 +51,31 @@ class Batch:
 
 
 class TypeTable:
-    """Input types of a corpus and the two sentence boundaries, as id rows and as softmax targets."""
+    """Distinct tokens, numbered, and the two sentence boundaries after them: as id rows and as softmax targets."""
 
-    def __init__(self, corpus: Corpus, indexer: Indexer) -> None:
-        self.corpus, self.indexer = corpus, indexer
-        self.begin, self.end = corpus.meta.types, corpus.meta.types + 1
-        words = corpus.vocabulary
-        self._boundary_targets = np.array([words.ids([BEGIN])[0], words.ids([END])[0]])
+    def __init__(
+        self,
+        count: int,
+        spelling: Callable[[int], str],
+        targets: npt.NDArray[Any],
+        vocabulary: Vocabulary,
+        indexer: Indexer,
+    ) -> None:
+        self.indexer = indexer
+        self.begin, self.end = count, count + 1
+        self._spelling, self._targets = spelling, targets
+        self._boundary_targets = np.array(vocabulary.ids([BEGIN, END]))
         self._row = lru_cache(KEPT_ROWS)(self._spell)
+
+    @classmethod
+    def of_corpus(cls, corpus: Corpus, indexer: Indexer) -> TypeTable:
+        """The types of a prepared corpus, under its own numbers."""
+        return cls(corpus.meta.types, corpus.type, corpus.targets, corpus.vocabulary, indexer)
+
+    @classmethod
+    def of_tokens(cls, tokens: Sequence[str], vocabulary: Vocabulary, indexer: Indexer) -> TypeTable:
+        """Distinct tokens, numbered as they stand."""
+        return cls(len(tokens), tokens.__getitem__, np.array(vocabulary.ids(tokens), np.int64), vocabulary, indexer)
 
     def rows(self, types: Types) -> Tensor:
         """[U] types → [U, K] ids"""
@@ -66,8 +84,10 @@ class TypeTable:
     def targets(self, types: Types) -> Types:
         """[R] types → [R] word ids"""
         boundary = types >= self.begin
-        found = self.corpus.targets[np.where(boundary, 0, types)].astype(np.int64)
-        return np.where(boundary, self._boundary_targets[types - self.begin], found)
+        found = np.empty(len(types), np.int64)
+        found[~boundary] = self._targets[types[~boundary]]
+        found[boundary] = self._boundary_targets[types[boundary] - self.begin]
+        return found
 
     def _spell(self, number: int) -> npt.NDArray[np.int32]:
         if number == self.begin:
@@ -75,7 +95,7 @@ class TypeTable:
         elif number == self.end:
             row = self.indexer.end_row()
         else:
-            row = self.indexer.row(self.corpus.type(number))
+            row = self.indexer.row(self._spelling(number))
         return np.array(row, dtype=np.int32)
 
 

@@ -29,7 +29,9 @@ class Order(Protocol):
 
 
 class SentenceOrder:
-    """Batches of about ``tokens`` positions; every sentence once an epoch, those over ``max_length`` in pieces.
+    """Batches of about ``tokens`` positions of the first ``sentences`` of a corpus, each sentence once an epoch.
+
+    A sentence over ``max_length`` is read in pieces.
 
     Sentences are shuffled in blocks, sorted by length within pools, and the batches of a pool shuffled again.
     """
@@ -39,13 +41,14 @@ class SentenceOrder:
         corpus: Corpus,
         table: TypeTable,
         *,
+        sentences: int,
         tokens: int,
         max_length: int,
         directions: int,
         seed: int,
         share: tuple[int, int],
     ) -> None:
-        self.corpus, self.table = corpus, table
+        self.corpus, self.table, self.sentences = corpus, table, sentences
         self.tokens, self.max_length, self.directions, self.seed = tokens, max_length, directions, seed
         self.share = slice(share[0], None, share[1])
         self.position = {"epoch": 0, "pool": 0, "batch": 0}
@@ -66,7 +69,7 @@ class SentenceOrder:
 
     def _pools(self, epoch: int) -> list[Types]:
         """The numbers of the sentences, pool after pool, as blocks: [first sentence of each block]."""
-        blocks = -(-self.corpus.meta.sentences // BLOCK)
+        blocks = -(-self.sentences // BLOCK)
         order = np.random.default_rng([self.seed, epoch]).permutation(blocks)
         return np.array_split(order, -(-blocks * BLOCK // POOL))
 
@@ -74,7 +77,7 @@ class SentenceOrder:
         """The batches of one pool."""
         pieces = []
         for block in blocks:
-            for number in range(block * BLOCK, min((block + 1) * BLOCK, self.corpus.meta.sentences)):
+            for number in range(block * BLOCK, min((block + 1) * BLOCK, self.sentences)):
                 sentence = self.corpus.sentence(number).astype(np.int64)
                 pieces += [sentence[i : i + self.max_length] for i in range(0, len(sentence), self.max_length)]
         order = random.permutation(len(pieces))  # so that equally long sentences meet others in every epoch
@@ -103,6 +106,7 @@ class WindowOrder:
         corpus: Corpus,
         table: TypeTable,
         *,
+        sentences: int,
         rows: int,
         steps: int,
         directions: int,
@@ -110,7 +114,7 @@ class WindowOrder:
         share: tuple[int, int],
         shuffle: bool = True,
     ) -> None:
-        self.corpus, self.table = corpus, table
+        self.corpus, self.table, self.sentences = corpus, table, sentences
         self.rows, self.steps, self.directions = rows, steps, directions
         self.seed, self.shuffle = seed, shuffle
         rank, world = share
@@ -150,7 +154,7 @@ class WindowOrder:
         return text[::-1] if direction else text
 
     def _next(self, stream: dict[str, Any], direction: int) -> int:
-        if stream["next"] == self.corpus.meta.sentences:
+        if stream["next"] == self.sentences:
             stream.update(epoch=stream["epoch"] + 1, next=0)
         stream["next"] += 1
         return int(self._epoch_order(stream["epoch"], direction)[stream["next"] - 1])
@@ -158,7 +162,7 @@ class WindowOrder:
     def _epoch_order(self, epoch: int, direction: int) -> Types:
         """The sentences of an epoch in reading order, computed once."""
         if (epoch, direction) not in self._orders:
-            count = self.corpus.meta.sentences
+            count = self.sentences
             random = np.random.default_rng([self.seed, epoch, direction])
             order = random.permutation(count) if self.shuffle else np.arange(count)
             self._orders = {key: kept for key, kept in self._orders.items() if key[1] != direction}

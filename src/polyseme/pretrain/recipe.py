@@ -149,6 +149,14 @@ def load_recipe(name: str | Path, changes: Sequence[str] = ()) -> Recipe:
     return recipe_from_dict(values)
 
 
+def change_recipe(recipe: Recipe, changes: Sequence[str]) -> Recipe:
+    """The same with ``key=value`` changes: how a resumed run gets a longer budget or a lower rate."""
+    values = recipe.to_dict()
+    for change in changes:
+        _apply(values, change)
+    return recipe_from_dict(values)
+
+
 def recipe_from_dict(values: Mapping[str, Any]) -> Recipe:
     """Names and values → a recipe; what does not exist or is of another kind is refused."""
     recipe: Recipe = _build(Recipe, values, "")

@@ -1,0 +1,317 @@
+"""A training run in its folder: started, watched, stopped, resumed, and in the end a model.
+
+RUN/recipe.json          what is being done          RUN/log.jsonl      every step, every validation
+RUN/last.safetensors     the newest checkpoint       RUN/curve.png      the same as a picture
+RUN/best.safetensors     the best so far             RUN/tensorboard/   the same for TensorBoard
+RUN/model/               the finished model
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from polyseme.errors import ConfigError, JobError
+from polyseme.formats.detect import load
+from polyseme.formats.native import save_native
+from polyseme.nn.softmax import Softmax
+from polyseme.pretrain.batches import TypeTable
+from polyseme.pretrain.build import language_model, new_model, stored_model
+from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoint
+from polyseme.pretrain.corpus import META, Corpus, open_corpus
+from polyseme.pretrain.distributed import Processes, join_processes
+from polyseme.pretrain.evaluate import Likelihood, evaluate
+from polyseme.pretrain.journal import Journal, draw_curve, read_journal
+from polyseme.pretrain.locks import exclusive
+from polyseme.pretrain.objective import LanguageModel
+from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
+from polyseme.pretrain.recipe import Recipe, recipe_from_dict
+from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
+from polyseme.pretrain.trainer import Hooks, StepReport, Training, new_optimizer, train
+from polyseme.text.atomic import replace_when_complete
+from polyseme.text.indexing import Indexer
+from polyseme.text.readers import read_documents
+from polyseme.text.tokenization import split_text
+
+LAST, BEST, RECIPE, CURVE, MODEL, LOCK = (
+    "last.safetensors",
+    "best.safetensors",
+    "recipe.json",
+    "curve.png",
+    "model",
+    "run.lock",
+)
+#: Without a held-out file, the last documents of the corpus are held out: this share of it, and no more than the
+#: recipe validates on.
+HELD_OUT_SHARE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a person sees of a run."""
+
+    started: Callable[[Training], None] = lambda training: None
+    stepped: Callable[[StepReport], None] = lambda report: None
+    validated: Callable[[int, Likelihood], None] = lambda tokens, likelihood: None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What to train, on what, where."""
+
+    corpus: Path
+    out: Path
+    recipe: Recipe
+    valid: Path | None = None
+    init: str | None = None  #: a model whose weights are the first ones
+    seed: int = 0
+    device: str = "cpu"
+    threads: int = 2
+    card: dict[str, Any] = field(default_factory=dict)
+
+
+def pretrain(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Path:
+    """Train until the budget is used up; the folder of the finished model."""
+    corpus = open_corpus(plan.corpus)
+    with join_processes(plan.device) as processes, _only_one(plan.out, processes, resume):
+        run = _start(plan, corpus, processes, resume)
+        with _runner(plan) as runner:
+            return run.to_the_end(runner, watch or Watch())
+
+
+@contextmanager
+def _only_one(out: Path, processes: Processes, resume: bool) -> Iterator[None]:
+    """The run's folder, for this run alone."""
+    if not processes.first:
+        yield
+        return
+    if (out / LAST).exists() and not resume:
+        raise JobError(f"{out} already holds a run; go on with it by --resume, or choose another --out")
+    if resume and not (out / LAST).exists():
+        raise JobError(f"{out} holds no checkpoint to resume; start the run without --resume")
+    out.mkdir(parents=True, exist_ok=True)
+    with exclusive(out / LOCK, f"another process is training in {out}; wait for it, or choose another --out"):
+        yield
+
+
+@contextmanager
+def _runner(plan: RunPlan) -> Iterator[Runner]:
+    if plan.device == "cpu" and plan.threads > 1:
+        with side_by_side() as runner:
+            yield runner
+    else:
+        yield one_after_the_other
+
+
+def held_out_sentences(plan: RunPlan, corpus: Corpus) -> tuple[int, list[list[str]]]:
+    """How many sentences of the corpus are trained on, and the tokens of the text that is not."""
+    wanted = plan.recipe.budget.validate_on
+    if plan.valid is not None:
+        return corpus.meta.sentences, _first_tokens(read_sentences([plan.valid], corpus.meta.lang), wanted)
+    target = min(wanted, int(corpus.meta.tokens * HELD_OUT_SHARE))
+    first = corpus.meta.documents
+    while first > 1 and corpus.meta.tokens - _token_start(corpus, first) < target:
+        first -= 1
+    sentences = int(corpus.documents[first]) if first < corpus.meta.documents else corpus.meta.sentences
+    if sentences == corpus.meta.sentences:  # one long document: hold out its last sentences
+        sentences = max(1, corpus.meta.sentences - max(1, int(corpus.meta.sentences * HELD_OUT_SHARE)))
+    if sentences == corpus.meta.sentences:
+        raise ConfigError("the corpus is a single sentence: there is nothing to hold out; give --valid FILE")
+    return sentences, [corpus.types(corpus.sentence(i)) for i in range(sentences, corpus.meta.sentences)]
+
+
+def read_sentences(inputs: Sequence[str | Path], lang: str) -> Iterator[list[str]]:
+    """The tokens of each sentence of some files, split as the corpus was."""
+    for document in read_documents(inputs, unit="document"):
+        if document.sentences is not None:
+            yield from (list(s) for s in document.sentences if s)
+        else:
+            yield from (s.tokens for s in split_text(document.text or "", lang) if s.tokens)
+
+
+def _token_start(corpus: Corpus, document: int) -> int:
+    return int(corpus.sentences[int(corpus.documents[document])])
+
+
+def _first_tokens(sentences: Iterator[list[str]], tokens: int) -> list[list[str]]:
+    taken: list[list[str]] = []
+    for sentence in sentences:
+        if tokens <= 0:
+            break
+        taken.append(sentence)
+        tokens -= len(sentence)
+    if not taken:
+        raise ConfigError("the held-out text has no sentence; give a file with text as --valid")
+    return taken
+
+
+@dataclass(slots=True)
+class _Run:
+    """An open run: what is in memory, and what it needs beside."""
+
+    plan: RunPlan
+    corpus: Corpus
+    indexer: Indexer
+    training: Training
+    held_out: list[list[str]]
+    fingerprint: str
+    seconds: float  #: of earlier sittings
+
+    def to_the_end(self, runner: Runner, watch: Watch) -> Path:
+        out, training, first = self.plan.out, self.training, self.training.processes.first
+        journal = Journal(out, after_step=training.step) if first else None
+        begun = time.monotonic()
+
+        def stepped(report: StepReport) -> None:
+            if journal is not None:
+                journal.step(report)
+                watch.stepped(report)
+
+        def validate(training: Training) -> float:
+            found = evaluate(training.model, self.held_out, self.corpus.vocabulary, self.indexer, runner)
+            likelihood = sum(found, Likelihood())
+            if journal is not None:
+                journal.validation(training.step, training.tokens, likelihood, self.seconds + time.monotonic() - begun)
+                journal.flush()
+                draw_curve(journal.path, out / CURVE)
+                watch.validated(training.tokens, likelihood)
+            return likelihood.perplexities[2]
+
+        def improved(training: Training) -> None:
+            save_checkpoint(training, out / BEST, self.fingerprint)
+
+        def checkpoint(training: Training) -> None:
+            if journal is not None:
+                journal.flush()
+            save_checkpoint(training, out / LAST, self.fingerprint)
+
+        watch.started(training)
+        try:
+            train(training, runner, Hooks(stepped, validate, improved, checkpoint))
+        except KeyboardInterrupt:
+            checkpoint(training)
+            raise
+        finally:
+            if journal is not None:
+                journal.close()
+        if first:
+            self._save_model()
+        training.processes.wait()
+        return out / MODEL
+
+    def _save_model(self) -> None:
+        """The best weights, with a card."""
+        out = self.plan.out
+        tensors, meta = read_checkpoint(out / BEST)
+        self.training.model.load_state_dict(
+            {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
+        )
+        card = run_card(self.plan, self.corpus, out, tokens=meta["tokens"])
+        save_native(stored_model(self.training.model, self.indexer, self.corpus.vocabulary, card), out / MODEL)
+        if (out / CURVE).exists():
+            shutil.copyfile(out / CURVE, out / MODEL / CURVE)
+
+
+def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[str, Any]:
+    """Data, recipe, tokens seen and perplexities of a run."""
+    looks = [line for line in read_journal(out / "log.jsonl") if "valid" in line and line["tokens"] <= tokens]
+    return {
+        "name": out.name,
+        "languages": [corpus.meta.lang],
+        "tokenization": corpus.meta.lang,
+        "state": "reset" if plan.recipe.text.read == "sentences" else "warm",
+        "training": {
+            "recipe": plan.recipe.to_dict(),
+            "data": [entry.name for entry in corpus.meta.inputs],
+            "corpus_tokens": corpus.meta.tokens,
+            "tokens_seen": tokens,
+            "hours": round(looks[-1]["seconds"] / 3600, 2) if looks else None,
+            "held_out": looks[-1]["valid"] if looks else None,
+        },
+        **plan.card,
+    }
+
+
+def _start(plan: RunPlan, corpus: Corpus, processes: Processes, resume: bool) -> _Run:
+    recipe = plan.recipe
+    sentences, held_out = held_out_sentences(plan, corpus)
+    model, indexer = _first_model(plan, corpus)
+    model.to(plan.device)
+    order = _order(plan, corpus, indexer, sentences, processes)
+    training = Training(recipe, model, new_optimizer(recipe.optimizer, model), order, plan.seed, processes)
+    fingerprint = hashlib.sha256((corpus.folder / META).read_bytes()).hexdigest()
+    seconds = 0.0
+    if resume:
+        restore(training, plan.out / LAST, fingerprint)
+        seconds = max(
+            (line["seconds"] for line in read_journal(plan.out / "log.jsonl") if "seconds" in line), default=0
+        )
+    elif processes.first:
+        with replace_when_complete(plan.out / RECIPE) as file:
+            file.write(json.dumps(recipe.to_dict(), indent=2).encode() + b"\n")
+    return _Run(plan, corpus, indexer, training, held_out, fingerprint, seconds)
+
+
+def recipe_of_run(out: Path) -> Recipe:
+    """The recipe that a run was started with."""
+    try:
+        return recipe_from_dict(json.loads((out / RECIPE).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        raise JobError(f"{out} holds no run to resume: it has no readable {RECIPE}") from None
+
+
+def _first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
+    """New weights, or those of another model where the vocabulary is the same."""
+    if plan.init is None:
+        return new_model(plan.recipe, corpus, plan.seed)
+    stored = load(plan.init)
+    if stored.softmax is None or stored.vocabulary is None or stored.vocabulary.words != corpus.vocabulary.words:
+        raise ConfigError(
+            f"{plan.init} has no softmax for the words of this corpus; prepare the corpus with --vocabulary "
+            "and the model's vocab.txt, or use polyseme finetune"
+        )
+    softmax = Softmax(len(stored.vocabulary), stored.config.projection)
+    softmax.load_state_dict({"weight": stored.softmax.weight, "bias": stored.softmax.bias})
+    return language_model(stored.bilm().train(), softmax, stored.indexer), stored.indexer
+
+
+def _order(plan: RunPlan, corpus: Corpus, indexer: Indexer, sentences: int, processes: Processes) -> Order:
+    choice, table = plan.recipe.text, TypeTable.of_corpus(corpus, indexer)
+    directions = 2 if plan.recipe.model.bidirectional else 1
+    share = (processes.rank, processes.world)
+    if choice.read == "sentences":
+        return SentenceOrder(
+            corpus,
+            table,
+            sentences=sentences,
+            tokens=choice.tokens,
+            max_length=choice.max_length,
+            directions=directions,
+            seed=plan.seed,
+            share=share,
+        )
+    return WindowOrder(
+        corpus,
+        table,
+        sentences=sentences,
+        rows=choice.rows,
+        steps=choice.steps,
+        directions=directions,
+        seed=plan.seed,
+        share=share,
+        shuffle=choice.shuffle,
+    )
+
+
+def parallel_threads() -> int:
+    """Threads that training uses on a CPU: two, one per direction, where there are two cores."""
+    return min(2, torch.get_num_threads())
