@@ -227,8 +227,9 @@ def test_one_pass_of_the_bilm_serves_all_mixes() -> None:
     assert len(calls) == 1
 
 
-def test_dropout_in_training_only() -> None:
-    elmo = ElmoRepresentations(new_bilm(), dropout=0.5)
+@pytest.mark.parametrize("keep_boundaries", [False, True])
+def test_dropout_in_training_only(keep_boundaries: bool) -> None:
+    elmo = ElmoRepresentations(new_bilm(), dropout=0.5, keep_boundaries=keep_boundaries)
     torch.manual_seed(0)
     elmo.eval()
     first, second = elmo(IDS)[0], elmo(IDS)[0]
