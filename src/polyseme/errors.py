@@ -15,9 +15,15 @@ that it knows; the caller that knows the context (which file, which line) adds i
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PolysemeError(Exception):
     """Base of all errors that a user can act on."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Worker processes send their errors home by pickle, which would call the class with the message alone.
+        return _with_facts, (type(self), str(self), vars(self))
 
 
 class InputError(PolysemeError):
@@ -56,7 +62,11 @@ class MissingExtra(PolysemeError):
     """A feature whose optional packages are not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs packages that are not installed; run: pip install 'polyseme[{extra}]'"
-        )
+        super().__init__(f"{feature} needs packages that are not installed; run: pip install 'polyseme[{extra}]'")
         self.extra = extra
+
+
+def _with_facts(kind: type[PolysemeError], message: str, facts: dict[str, Any]) -> PolysemeError:
+    error = kind.__new__(kind, message)
+    vars(error).update(facts)
+    return error
