@@ -1,0 +1,178 @@
+"""Imports point to the left in the order of the layers, and what should be quick to import does not import torch."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import polyseme
+
+SOURCE = Path(polyseme.__file__).parent
+
+#: From left to right. A module may import what stands left of its own place, and its own folder; not a neighbour
+#: in the same place.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("text",),
+    ("nn",),
+    ("formats",),
+    ("engine",),
+    ("elmo",),
+    ("embed", "lm", "pretrain", "tasks", "analysis"),
+    ("serve",),
+    ("cli",),
+)
+PLACE = {name: place for place, names in enumerate(LAYERS) for name in names}
+
+#: Files beside elmo.py that are parts of it.
+PARTS = {"encoding": "elmo", "target": "elmo"}
+
+#: (module, what it imports to the right): allowed inside functions only, because the user's object offers these verbs.
+EXCEPTIONS = {
+    ("polyseme.elmo", "lm"),
+}
+
+#: The package itself hands out its public names and has no place; it imports them on first use.
+PACKAGE = "polyseme"
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def layer_of(module: str) -> str:
+    """ "nn" for polyseme.nn.bilm."""
+    part = module.split(".")[1]
+    return PARTS.get(part, part)
+
+
+def imports_of(module: str, text: str, *, is_folder: bool = False) -> Iterator[tuple[str, bool, int]]:
+    """(imported polyseme module or name, whether inside a function, line), type-checking imports too."""
+    package = module.split(".") if is_folder else module.split(".")[:-1]
+    tree = ast.parse(text)
+    inside = {
+        id(child)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = [*package[: len(package) - node.level + 1]] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            # `from polyseme import text` names a module, `from polyseme.text import x` may name anything in it.
+            names = [f"{stem}.{alias.name}" for alias in node.names] if stem == PACKAGE else [stem]
+        elif is_import_call(node):
+            names = [node.args[0].value]
+        else:
+            continue
+        for name in names:
+            if name == PACKAGE or name.startswith(PACKAGE + "."):
+                yield name, id(node) in inside, node.lineno
+
+
+def is_import_call(node: ast.AST) -> bool:
+    """``import_module("polyseme.…")`` and ``__import__("polyseme.…")`` are imports too."""
+    if not (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("import_module", "__import__") and isinstance(node.args[0].value, str)
+
+
+def wrong_imports(module: str, text: str, *, is_folder: bool = False) -> list[str]:
+    wrong = []
+    for name, in_function, line in imports_of(module, text, is_folder=is_folder):
+        public = name.split(".")[1] if "." in name else ""
+        if public in ("", "__version__"):
+            continue  # the package itself: its version, nothing of a layer
+        theirs = layer_of(polyseme._HOME.get(public, name))  # `from polyseme import Elmo` is an import of its home
+        mine = layer_of(module)
+        left = PLACE[theirs] < PLACE[mine] or theirs == mine
+        if not left and not (in_function and (module, theirs) in EXCEPTIONS):
+            wrong.append(f"{module}:{line} imports {name}, which stands right of {mine}")
+    return wrong
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name != PACKAGE])
+def test_imports_point_left(module: str) -> None:
+    assert layer_of(module) in PLACE, f"{module} has no place in LAYERS: give it one"
+    path = MODULES[module]
+    text = path.read_text(encoding="utf-8")
+    assert wrong_imports(module, text, is_folder=path.name == "__init__.py") == []
+
+
+def test_the_package_itself_imports_nothing_of_the_layers() -> None:
+    """Its public names are loaded on first use; type checkers see them under TYPE_CHECKING."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = [node.module if isinstance(node, ast.ImportFrom) else node.names[0].name for node in top]
+    assert not any((name or "").startswith(PACKAGE) for name in modules)
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "found"),
+    [
+        ("polyseme.nn.x", "from polyseme.engine import plan", True),
+        ("polyseme.nn.x", "def f():\n    import polyseme.elmo", True),
+        ("polyseme.nn.x", "if TYPE_CHECKING:\n    from polyseme.elmo import Elmo", True),
+        ("polyseme.nn.x", "from ..engine.plan import y", True),
+        ("polyseme.nn.x", "from .bilm import BiLM", False),
+        ("polyseme.nn.x", "from polyseme import engine", True),
+        ("polyseme.nn.x", "from polyseme import Elmo", True),
+        ("polyseme.cli.x", "from polyseme import Elmo", False),
+        ("polyseme.nn.x", "from polyseme import __version__", False),
+        ("polyseme.nn.x", "from polyseme.text import characters, indexing", False),
+        ("polyseme.nn.x", "import_module('polyseme.cli.app')", True),
+        ("polyseme.nn.x", "import torch, numpy", False),
+        ("polyseme.embed.x", "from polyseme.lm import y", True),
+        ("polyseme.elmo", "def f():\n    from polyseme.lm import y", False),
+        ("polyseme.elmo", "from polyseme.lm import y", True),
+        ("polyseme.elmo", "def f():\n    from polyseme.pretrain import y", True),
+        ("polyseme.text.x", "from polyseme.errors import InputError", False),
+        ("polyseme.errors", "from polyseme.text import lines", True),
+    ],
+)
+def test_this_test_sees_wrong_imports(module: str, text: str, found: bool) -> None:
+    assert bool(wrong_imports(module, text)) == found
+
+
+#: What ``python -c "import x"`` must not load: torch takes seconds.
+LIGHT = ("polyseme", "polyseme.errors", "polyseme.text", "polyseme.cli")
+HEAVY = ("torch", "h5py", "pyarrow", "ray", "matplotlib", "tensorboard")
+
+
+def loaded_by(modules: list[str]) -> set[str]:
+    """The top-level packages that a new interpreter has after importing these modules."""
+    script = "import importlib, json, sys\n" + "".join(f"importlib.import_module({name!r})\n" for name in modules)
+    script += "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("root", LIGHT)
+def test_light_modules_do_not_import_torch(root: str) -> None:
+    modules = [name for name in MODULES if name == root or (root != PACKAGE and name.startswith(root + "."))]
+    assert modules
+    assert loaded_by(modules).isdisjoint(HEAVY)
+
+
+def test_the_public_names_are_all_there() -> None:
+    """Each can be had, each on its own, and ``dir`` lists them."""
+    assert set(polyseme.__all__) <= set(dir(polyseme))
+    for name in polyseme.__all__:
+        assert getattr(polyseme, name) is not None
+    with pytest.raises(AttributeError, match="module 'polyseme' has no attribute 'Elmos'"):
+        polyseme.Elmos  # noqa: B018
