@@ -41,11 +41,11 @@ _BROKEN = (
 
 
 def is_archive(path: Path) -> bool:
-    """Whether the file is a zip or a (compressed) tar, by its content; torch's own zip files are not meant."""
+    """Whether the file is a zip or a (compressed) tar, by its content; torch's and NumPy's zip files are not meant."""
     if not path.is_file():
         return False
     if zipfile.is_zipfile(path):
-        return not is_torch_zip(path)
+        return not (is_torch_zip(path) or path.suffix == ".npz")
     with path.open("rb") as file:
         start = file.read(262)
     compressed = start.startswith((b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"))
