@@ -22,7 +22,9 @@ from polyseme.encoding import Encoding, Floats, Mix, joined_offsets, mix_weights
 from polyseme.engine.engine import Engine
 from polyseme.engine.progress import Progress
 from polyseme.errors import ConfigError, InputError
+from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
+from polyseme.formats.native import save_native
 from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.nn.config import BiLMConfig
 from polyseme.target import read_target
@@ -99,8 +101,6 @@ class Elmo:
         ``cache_mb`` bounds the memory for the vectors of tokens seen before. ``lang`` says how to split text, where the
         model itself does not, or says it wrong.
         """
-        from polyseme.formats.detect import load
-
         return cls(load(model), device=device, state=state, mix=mix, cache_mb=cache_mb, lang=lang)
 
     @classmethod
@@ -170,6 +170,16 @@ class Elmo:
         prepared = (self._prepare(item) if isinstance(item, str) else self._prepare_tokens(item) for item in texts)
         for window in self._windows(prepared):
             yield from self._encode_together(window)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write the model as a native folder, which ``from_pretrained`` reads back."""
+        save_native(self.stored, folder)
+
+    def push_to_hub(self, hub_id: str, *, private: bool = False) -> str:
+        """Save the model in a hub's repository, owner/name; returns its address."""
+        from polyseme.formats.hub import push_to_hub  # the hub's package takes long to import
+
+        return push_to_hub(self.stored, hub_id, private=private)
 
     def _prepare(self, text: str) -> _Text:
         sentences = self.split(text)
@@ -269,9 +279,8 @@ def choose_device(name: str) -> torch.device:
 
 def card_language(stored: StoredModel) -> str:
     """How the model's card says that text is split; rules for every script where it says nothing."""
-    card = stored.card
-    languages = card.get("languages") or ["any"]
-    return str(card.get("tokenisation") or languages[0])
+    languages = stored.card.get("languages") or ["any"]
+    return str(stored.card.get("tokenization") or languages[0])
 
 
 def _checked_list(items: object, what: str) -> Sequence[str]:

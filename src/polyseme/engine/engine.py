@@ -1,26 +1,39 @@
-"""Sentences of tokens → the layers of a biLM: the numbers of ``polyseme.nn``, fast."""
+"""Sentences of tokens → the layers of a biLM: the numbers of ``polyseme.nn``, fast.
+
+sentences ─ plan ─► batches ─ token rows ─► table ─ recurrence, one thread per direction ─► layers, in input order
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from polyseme.engine.plan import BATCH_SENTENCES, Batch, plan_batches
 from polyseme.engine.recurrence import Direction
+from polyseme.engine.threads import Pair, one_intraop_thread
 from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.token_rows import CacheStats, Key, TokenRows
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLMState
 from polyseme.nn.lstm import CellState
 
-#: Rows × cell of a batch from which a second thread is worth its price.
+#: Sentences × cell size of a batch from which a second thread is worth its price.
 TWO_THREADS_FROM = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is asked for, and where the results go."""
+
+    sentences: Sequence[Sequence[str]]
+    start: BiLMState | None  #: a row for each sentence; None: zero
+    final: BiLMState | None  #: filled where it is asked for
+    keep_boundaries: bool
+    layers: list[Tensor]  #: per sentence [L+1, N, W]
 
 
 class Engine:
@@ -30,14 +43,14 @@ class Engine:
         self.config, self.indexer = stored.config, stored.indexer
         self.device = torch.device(device)
         tensors = {name: tensor.to(self.device, torch.float32) for name, tensor in stored.tensors.items()}
-        characters = self.indexer.characters
-        padding = characters.row("")[-1] if characters else None
-        self._encoder = TokenEncoder(self.config, tensors, padding)
-        self._directions = [Direction(self.config, tensors, number) for number in range(self.config.directions)]
+        padding = self.indexer.characters.padding if self.indexer.characters else 0
+        with one_intraop_thread(), torch.inference_mode():
+            self._encoder = TokenEncoder(self.config, tensors, padding)
+            self._directions = [Direction(self.config, tensors, number) for number in range(self.config.directions)]
         limit = int(cache_mb * 2**20) // (4 * self.config.projection)
         self._rows = TokenRows(self._encode_keys, self.config.projection, limit, self.device)
         self._batch_sentences = BATCH_SENTENCES
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="polyseme-backward")
+        self._pair = Pair()
         self._lock = threading.Lock()
 
     @property
@@ -52,88 +65,61 @@ class Engine:
 
         ``start`` is the state each sentence starts from, one row per sentence; by default zero.
         """
-        return self._run(sentences, start, None, keep_boundaries)
+        return self._run(Call(sentences, start, None, keep_boundaries, [torch.empty(0)] * len(sentences)))
 
     def encode_carrying(
         self, sentences: Sequence[Sequence[str]], start: BiLMState | None = None, *, keep_boundaries: bool = False
     ) -> tuple[list[Tensor], BiLMState]:
         """The same, and the state after each sentence."""
-        config = self.config
-        shape = (config.directions, config.layers, len(sentences))
-        final = BiLMState(
-            torch.zeros(*shape, config.projection, device=self.device),
-            torch.zeros(*shape, config.cell, device=self.device),
-        )
-        return self._run(sentences, start, final, keep_boundaries), final
+        shape = (self.config.directions, self.config.layers, len(sentences))
+        h = torch.zeros(*shape, self.config.projection, device=self.device)
+        c = torch.zeros(*shape, self.config.cell, device=self.device)
+        final = BiLMState(h, c)
+        return self._run(Call(sentences, start, final, keep_boundaries, [torch.empty(0)] * len(sentences))), final
 
-    def _run(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: BiLMState | None,
-        final: BiLMState | None,
-        keep_boundaries: bool,
-    ) -> list[Tensor]:
-        results: list[Tensor] = [torch.empty(0)] * len(sentences)
+    def _run(self, call: Call) -> list[Tensor]:
         with self._lock, one_intraop_thread(), torch.inference_mode():
-            waiting = plan_batches([len(s) + 2 for s in sentences], self._batch_sentences)[::-1]
+            waiting = plan_batches([len(s) + 2 for s in call.sentences], self._batch_sentences)
+            waiting.reverse()
             while waiting:
                 batch = waiting.pop()
                 try:
-                    layers = self._run_batch(batch, sentences, start, final, keep_boundaries)
+                    self._run_batch(batch, call)
                 except torch.OutOfMemoryError:
                     if len(batch.sentences) == 1:
                         raise
+                    self._batch_sentences = len(batch.sentences) // 2
                     waiting.extend(reversed(batch.halves()))
-                    self._batch_sentences = max(1, min(self._batch_sentences, len(batch.sentences)) // 2)
-                    continue
-                for number, sentence in zip(batch.sentences, layers, strict=True):
-                    results[number] = sentence
-        return results
+        return call.layers
 
-    def _run_batch(
-        self,
-        batch: Batch,
-        sentences: Sequence[Sequence[str]],
-        start: BiLMState | None,
-        final: BiLMState | None,
-        keep_boundaries: bool,
-    ) -> list[Tensor]:
-        rows = torch.from_numpy(self._rows.look_up([sentences[number] for number in batch.sentences])).to(self.device)
-        target, sizes = _targets(batch, keep_boundaries)
-        target = target.to(self.device)
-        config, size = self.config, self.config.projection
+    def _run_batch(self, batch: Batch, call: Call) -> None:
+        rows = self._rows.look_up([call.sentences[number] for number in batch.sentences])
+        targets, sizes = batch.targets(call.keep_boundaries)
+        config = self.config
         with torch.inference_mode(False):  # so that what leaves here is an ordinary tensor
-            out = torch.empty(
-                config.layers + 1, sum(sizes) + 1, config.width, device=self.device
-            )  # last row: boundaries
+            out = torch.empty(config.layers + 1, sum(sizes) + 1, config.width, device=self.device)
 
         def run(number: int) -> None:
-            places = torch.from_numpy(batch.places()[number]).to(self.device)
-            columns = slice(number * size, (number + 1) * size)
+            places = batch.places()[number]
+            direction, begin = self._directions[number], number * config.projection
+            to = torch.from_numpy(targets[places]).to(self.device)
+            read = torch.from_numpy(rows[places]).to(self.device)
+            columns = out[:, :, begin : begin + config.projection]
 
             def keep(layer: int, slots: slice, values: Tensor) -> None:
-                out[layer, :, columns].index_copy_(0, target[places[slots]], values)
+                columns[layer].index_copy_(0, to[slots], values)
 
-            direction = self._directions[number]
-            direction.run(batch, rows[places], self._rows.table, self._starts(start, number, batch), keep)
-            if final is not None:
-                for layer in range(config.layers):
-                    h, c = direction.state(layer, len(batch.sentences))
-                    final.h[number, layer, batch.sentences] = h
-                    final.c[number, layer, batch.sentences] = c
+            direction.run(batch, read, self._rows.table, _starts(call.start, number, batch), keep)
+            if call.final is not None:
+                _keep_state(call.final, number, batch, direction)
 
-        self._at_once([partial(run, number) for number in range(config.directions)], len(batch.sentences) * config.cell)
-        layers = out[:, :-1].to("cpu")
-        return [layers] if len(sizes) == 1 else [part.clone() for part in layers.split_with_sizes(sizes, dim=1)]
-
-    def _starts(self, start: BiLMState | None, direction: int, batch: Batch) -> list[CellState] | None:
-        if start is None:
-            return None
-        rows = torch.tensor(batch.sentences, device=start.h.device)
-        return [
-            CellState(start.h[direction, layer].index_select(0, rows), start.c[direction, layer].index_select(0, rows))
-            for layer in range(self.config.layers)
-        ]
+        if config.directions == 1:
+            run(0)
+        else:
+            self._at_once(lambda: run(0), lambda: run(1), len(batch.sentences) * config.cell)
+        layers = out[:, :-1].to("cpu")  # without the row for dropped boundaries
+        for number, part in zip(batch.sentences, layers.split_with_sizes(sizes, dim=1), strict=True):
+            call.layers[number] = part if len(sizes) == 1 else part.clone()  # a sentence must not hold its batch
 
     def _encode_keys(self, keys: Sequence[Key]) -> Tensor:
         """Tokens and boundaries → [R, D]"""
@@ -146,54 +132,31 @@ class Engine:
             for group in groups:
                 out[group.to(self.device)] = self._encoder.encode(rows[group])
 
-        groups = self._encoder.jobs(rows)
-        # Every second group: both threads get short and long tokens.
-        self._at_once(
-            [lambda: encode(groups[0::2]), lambda: encode(groups[1::2])], TWO_THREADS_FROM * (len(groups) - 1)
-        )
+        groups = self._encoder.groups(rows)
+        # Groups are sorted by length; every second one for each thread is a fair share.
+        self._at_once(lambda: encode(groups[0::2]), lambda: encode(groups[1::2]), TWO_THREADS_FROM * (len(groups) - 1))
         return out
 
-    def _at_once(self, jobs: Sequence[Callable[[], None]], work: int) -> None:
-        """Run one or two jobs: on two threads where ``work`` is worth it and the device is the CPU."""
-        if len(jobs) == 1 or work < TWO_THREADS_FROM or self.device.type != "cpu":
-            for job in jobs:
-                job()
-            return
-        other = self._pool.submit(_on_worker, jobs[1])
-        try:
-            jobs[0]()
-        finally:
-            other.result()
+    def _at_once(self, here: Callable[[], None], there: Callable[[], None], work: int) -> None:
+        """Both jobs: on two threads where ``work`` is worth it and the device is the CPU."""
+        if work >= TWO_THREADS_FROM and self.device.type == "cpu":
+            self._pair.run(here, there)
+        else:
+            here()
+            there()
 
 
-def _on_worker(job: Callable[[], None]) -> None:
-    torch.set_num_threads(1)  # a setting of the thread, not of the process
-    with torch.inference_mode():
-        job()
+def _starts(start: BiLMState | None, direction: int, batch: Batch) -> list[CellState] | None:
+    """The state before a batch's sentences, per layer."""
+    if start is None:
+        return None
+    rows = torch.tensor(batch.sentences, device=start.h.device)
+    pairs = zip(start.h[direction], start.c[direction], strict=True)
+    return [CellState(h.index_select(0, rows), c.index_select(0, rows)) for h, c in pairs]
 
 
-def _targets(batch: Batch, keep_boundaries: bool) -> tuple[Tensor, list[int]]:
-    """For each position the output row it goes to (dropped boundaries: the row behind the last), rows per sentence."""
-    if keep_boundaries:
-        return torch.arange(batch.positions), batch.lengths
-    sizes = [length - 2 for length in batch.lengths]
-    last = sum(sizes)
-    target = torch.full((batch.positions,), last)
-    lengths = torch.tensor(batch.lengths)
-    ends = torch.cumsum(lengths, dim=0)
-    inside = torch.ones(batch.positions, dtype=torch.bool)
-    inside[ends - 1] = False
-    inside[ends - lengths] = False
-    target[inside] = torch.arange(last)
-    return target, sizes
-
-
-@contextmanager
-def one_intraop_thread() -> Iterator[None]:
-    """One thread inside an operation: two would wait for each other at the end of every small one."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+def _keep_state(final: BiLMState, number: int, batch: Batch, direction: Direction) -> None:
+    rows = torch.tensor(batch.sentences, device=final.h.device)
+    for h, c, layer in zip(final.h[number], final.c[number], direction.layers, strict=True):
+        state = layer.state()
+        h[rows], c[rows] = state.h, state.c

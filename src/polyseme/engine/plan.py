@@ -72,6 +72,21 @@ class Batch:
         row = np.arange(len(step)) - np.repeat(np.cumsum(active) - active, active)
         return starts[row] + step, starts[row] + lengths[row] - 1 - step
 
+    def targets(self, keep_boundaries: bool) -> tuple[Places, list[int]]:
+        """For each position the output row it goes to, and the rows of each sentence.
+
+        A boundary that is not kept goes to one row behind all others.
+        """
+        if keep_boundaries:
+            return np.arange(self.positions), self.lengths
+        sizes = [length - 2 for length in self.lengths]
+        ends = np.cumsum(self.lengths)
+        inside = np.ones(self.positions, dtype=bool)
+        inside[ends - 1] = inside[ends - self.lengths] = False
+        targets = np.full(self.positions, sum(sizes), dtype=np.int64)
+        targets[inside] = np.arange(sum(sizes))
+        return targets, sizes
+
     def chunks(self) -> Iterator[Chunk]:
         """All steps in order, in chunks of at most ``CHUNK_SLOTS`` slots, or of one step."""
         start, stop, active = 0, 0, list[int]()
