@@ -169,6 +169,18 @@ def test_light_modules_do_not_import_torch(root: str) -> None:
     assert loaded_by(modules).isdisjoint(HEAVY)
 
 
+def test_help_does_not_import_torch() -> None:
+    script = (
+        "import sys\nfrom polyseme.cli.app import main\nsys.argv = ['polyseme', '--help']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert end.code in (0, None), end.code\n"
+        "print('\\n' + ' '.join(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "pretrain" in done.stdout.rpartition("\n\n")[0]
+    assert set(done.stdout.splitlines()[-1].split()).isdisjoint(HEAVY)
+
+
 def test_the_public_names_are_all_there() -> None:
     """Each can be had, each on its own, and ``dir`` lists them."""
     assert set(polyseme.__all__) <= set(dir(polyseme))
