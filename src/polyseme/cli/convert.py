@@ -1,0 +1,47 @@
+"""polyseme convert: a model of any format → a native folder, or files for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def convert(
+    source: Annotated[str, typer.Argument(help="A folder, file, archive, hub id or bundled model.", metavar="SRC")],
+    destination: Annotated[Path, typer.Argument(help="The folder to write; it must be new or empty.", metavar="DST")],
+    to: Annotated[
+        Literal["native", "bilm-tf", "allennlp"],
+        typer.Option(help="A native folder, or options.json with HDF5 for one of the two."),
+    ] = "native",
+    dtype: Annotated[
+        Literal["float32", "float16"], typer.Option(help="How a native folder stores its weights.")
+    ] = "float32",
+    quiet: Annotated[bool, typer.Option("--quiet", help="No next step.")] = False,
+) -> None:
+    """Read a model of any format and write it as another.
+
+    Examples:
+
+      polyseme convert 136.zip norwegian
+
+      polyseme convert norwegian norwegian-hdf5 --to bilm-tf
+    """
+    from polyseme.errors import ConfigError
+    from polyseme.formats.allennlp import save_allennlp
+    from polyseme.formats.bilm_tf import save_bilm_tf
+    from polyseme.formats.detect import load
+    from polyseme.formats.native import save_native
+
+    if to != "native" and dtype != "float32":
+        raise ConfigError(f"{to} stores weights as float32 only; leave --dtype out, or use --to native")
+    model = load(source)
+    if to == "native":
+        save_native(model, destination, dtype)
+    elif to == "bilm-tf":
+        save_bilm_tf(model, destination)
+    else:
+        save_allennlp(model, destination)
+    if not quiet:
+        typer.echo(f"wrote {destination}; next: polyseme info {destination}", err=True)
