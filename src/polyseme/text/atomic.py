@@ -53,10 +53,8 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def raise_if_disk_full(error: BaseException, path: Path) -> None:
+def raise_if_disk_full(error: BaseException, path: Path, remedy: str = "make room and run the command again") -> None:
     """Turn the system's "no space left" (also a file-size limit or quota) into a sentence."""
     full = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
-    if isinstance(error, OSError) and error.errno in full:
-        raise JobError(
-            f"no space left for {path} ({(error.strerror or str(error)).lower()}); make room and run the command again"
-        ) from error
+    if isinstance(error, OSError) and error.errno is not None and error.errno in full:
+        raise JobError(f"no space left for {path} ({os.strerror(error.errno).lower()}); {remedy}") from None
