@@ -1,0 +1,156 @@
+"""Embeddings as HDF5, in the layout of AllenNLP's ``elmo`` command.
+
+    "0", "1", …         a dataset for each record, in the order of the input: [L+1, N, W] or [N, W]; pooled: without N
+    sentence_to_index   shape (1,), a JSON object text → key; of equal texts the last one counts; not for target words
+
+What AllenNLP does not keep stands in attributes, which its readers do not see: ``record`` (JSON: id, tokens, …) at
+each dataset, ``polyseme`` (JSON: the job) at the root. Same records, same bytes: no times, no random names.
+The layout holds all texts in one string, so memory grows with them; Parquet has no such limit.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+from h5py import h5a, h5d, h5p, h5s, h5t
+
+from polyseme.embed.outputs import Contents
+from polyseme.embed.records import Record
+from polyseme.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_INDEX = "sentence_to_index"
+_HEADER = ("document", "id", "source", "sentence", "start", "text", "tokens", "position")
+
+
+def write(path: Path, contents: Contents) -> None:
+    with _Disk(path, "w+b") as disk:
+        with h5py.File(disk, "w", libver="earliest") as file:  # what every HDF5 since 1.8 can open
+            file.attrs["polyseme"] = json.dumps(contents.about)
+            _write_records(file, contents, disk)
+        disk.raise_if_failed()
+
+
+def _write_records(file: h5py.File, contents: Contents, disk: _Disk) -> None:
+    index: dict[str, str] = {}
+    put = _RecordWriter(file)
+    for number, record in enumerate(contents.records()):
+        put(str(number), record)
+        disk.raise_if_failed()
+        if not contents.for_words:
+            index[record.text] = str(number)
+    if not contents.for_words:
+        file.create_dataset(_INDEX, (1,), dtype=h5py.string_dtype())[0] = json.dumps(index)
+
+
+class _Disk(io.FileIO):
+    """A file that keeps a failed write to itself until it is asked.
+
+    HDF5 cannot close a file that it cannot write to: on a full disk the process crashed (HDF5 2.0.0). So HDF5
+    is told that all is well, and the error is raised beside it.
+    """
+
+    failure: OSError | None = None
+
+    def write(self, data: ReadableBuffer) -> int:
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        try:
+            while rest and self.failure is None:
+                rest = rest[super().write(rest) :]
+        except OSError as error:
+            self.failure = error
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.failure = self.failure or error
+            return size or 0
+
+    def raise_if_failed(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+class _RecordWriter:
+    """Puts records into a file through h5py's low-level calls, which take half the time of its high-level ones."""
+
+    def __init__(self, file: h5py.File) -> None:
+        self._file = file.id
+        self._without_times = h5p.create(h5p.DATASET_CREATE)
+        self._without_times.set_obj_track_times(False)
+        self._string = h5t.py_create(h5py.string_dtype(), logical=True)
+        self._scalar = h5s.create(h5s.SCALAR)
+
+    def __call__(self, key: str, record: Record) -> None:
+        values = np.ascontiguousarray(record.values)
+        kind, space = h5t.py_create(values.dtype), h5s.create_simple(values.shape)
+        dataset = h5d.create(self._file, key.encode(), kind, space, self._without_times)
+        if values.size:
+            dataset.write(h5s.ALL, h5s.ALL, values)
+        header = {name: getattr(record, name) for name in _HEADER}
+        header |= {"offsets": record.offsets.ravel().tolist(), "has_layers": record.has_layers}
+        attribute = h5a.create(dataset, b"record", self._string, self._scalar)
+        attribute.write(np.array(json.dumps(header, ensure_ascii=False), dtype=object))
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Also reads what AllenNLP itself wrote: then the id is the key, and tokens are known where the text is."""
+    with _open(path) as file:
+        texts = {} if "polyseme" in file.attrs else _texts(file)
+        for number, key in enumerate(_keys(file)):
+            dataset = file[key]
+            header, values = dataset.attrs.get("record"), dataset[()]
+            yield _own_record(header, values) if header is not None else _foreign_record(number, key, texts, values)
+
+
+def about(path: Path) -> dict[str, Any] | None:
+    with _open(path) as file:
+        described = file.attrs.get("polyseme")
+        return None if described is None else json.loads(described)
+
+
+def _open(path: Path) -> h5py.File:
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise InputError(f"{path} is not an HDF5 file that can be read ({error})") from None
+
+
+def _keys(file: h5py.File) -> Iterator[str]:
+    """The numbers in their order, or, in a file keyed by sentence, every dataset."""
+    count = len(file) - (_INDEX in file)
+    if all(str(number) in file for number in (0, count - 1)):
+        return (str(number) for number in range(count))
+    keys: list[str] = []
+    file.visititems(lambda key, item: keys.append(key) if isinstance(item, h5py.Dataset) and key != _INDEX else None)
+    return iter(keys)
+
+
+def _texts(file: h5py.File) -> dict[str, str]:
+    """key → sentence, as far as ``sentence_to_index`` tells."""
+    if _INDEX not in file:
+        return {}
+    return {key: text for text, key in json.loads(file[_INDEX][0]).items()}
+
+
+def _own_record(header: str, values: np.ndarray[Any, Any]) -> Record:
+    fields = json.loads(header)
+    offsets = np.array(fields.pop("offsets"), np.int32).reshape(-1, 2)
+    return Record(**fields, offsets=offsets, values=values)
+
+
+def _foreign_record(number: int, key: str, texts: dict[str, str], values: np.ndarray[Any, Any]) -> Record:
+    text = texts.get(key, "" if key.isdecimal() else key)
+    none = np.empty((0, 2), np.int32)
+    return Record(number, key, "", 0, 0, text, text.split(), none, values, has_layers=values.ndim == 3)

@@ -1,0 +1,122 @@
+"""Embeddings as .npz: one array with the vectors of all records, one below the other.
+
+    vectors         [rows, W], or [rows, L+1, W] with every layer; rows are tokens, pooled documents or target words
+    starts          [records + 1]: record i has the rows starts[i] … starts[i+1]
+    records.jsonl   a JSON object for each record: id, tokens, offsets, …
+    polyseme.json   the job
+
+``numpy.load("x.npz")["vectors"]`` is the matrix. Members are stored, not compressed, with a fixed date.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from polyseme.embed.outputs import Contents
+from polyseme.embed.parts import rows_of
+from polyseme.embed.records import Record
+from polyseme.errors import InputError
+
+_HEADER = ("document", "id", "source", "sentence", "start", "text", "tokens", "position", "has_layers")
+
+
+def write(path: Path, contents: Contents) -> None:
+    starts = array("q", [0])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        with _member(archive, "vectors.npy") as member:
+            shape: tuple[int, ...] | None = None
+            for record in contents.records():
+                rows = _rows_first(record)
+                if shape is None:
+                    shape = (contents.rows, *rows.shape[1:])
+                    _write_npy_header(member, shape, rows.dtype)
+                member.write(rows.tobytes())
+                starts.append(starts[-1] + len(rows))
+            if shape is None:
+                _write_npy_header(member, (0,), np.dtype(contents.about["dtype"]))
+        with _member(archive, "starts.npy") as member:
+            _write_npy_header(member, (len(starts),), np.dtype("<i8"))
+            member.write(np.frombuffer(starts, np.int64).astype("<i8").tobytes())
+        with _member(archive, "records.jsonl") as member:
+            for record in contents.headers():
+                header = {name: getattr(record, name) for name in _HEADER}
+                header["offsets"] = record.offsets.ravel().tolist()
+                member.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
+        with _member(archive, "polyseme.json") as member:
+            member.write(json.dumps(contents.about).encode())
+
+
+def read(path: Path) -> Iterator[Record]:
+    with _open(path) as archive:
+        described = _about(archive)
+        if described is None:
+            raise InputError(f"{path} was not written by polyseme embed; read it with numpy.load")
+        per_token = not described["pool"] and not described["words"]
+        with archive.open("vectors.npy") as vectors, archive.open("records.jsonl") as headers:
+            shape, dtype = _read_npy_header(vectors)
+            for line in headers:
+                fields = json.loads(line)
+                offsets = np.array(fields.pop("offsets"), np.int32).reshape(-1, 2)
+                rows = len(fields["tokens"]) if per_token else 1
+                data = vectors.read(rows * dtype.itemsize * int(np.prod(shape[1:])))
+                values = np.frombuffer(data, dtype).reshape(rows, *shape[1:])  # [N, L+1, W] or [N, W]
+                values = np.moveaxis(values, 0, -2) if per_token else values[0]
+                yield Record(**fields, offsets=offsets, values=values)
+
+
+def about(path: Path) -> dict[str, Any] | None:
+    with _open(path) as archive:
+        return _about(archive)
+
+
+def _rows_first(record: Record) -> np.ndarray[Any, Any]:
+    """[L+1, N, W] → [N, L+1, W]: rows of records can then stand one below the other."""
+    per_token = record.values.ndim - record.has_layers == 2
+    values = np.moveaxis(record.values, -2, 0) if per_token else record.values[None]
+    assert len(values) == rows_of(record)
+    return values
+
+
+@contextmanager
+def _member(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    info.create_system, info.external_attr = 3, 0o644 << 16
+    with archive.open(info, "w", force_zip64=True) as member:
+        yield member
+
+
+def _write_npy_header(member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    header = io.BytesIO()
+    described = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    npy.write_array_header_1_0(header, described)
+    member.write(header.getvalue())
+
+
+def _read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    npy.read_magic(member)
+    shape, _, dtype = npy.read_array_header_1_0(member)
+    return shape, dtype
+
+
+def _open(path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise InputError(f"{path} is not an .npz file that can be read ({error})") from None
+
+
+def _about(archive: zipfile.ZipFile) -> dict[str, Any] | None:
+    if "polyseme.json" not in archive.namelist():
+        return None
+    described: dict[str, Any] = json.loads(archive.read("polyseme.json"))
+    return described

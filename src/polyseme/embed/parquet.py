@@ -1,0 +1,138 @@
+"""Embeddings as Parquet: a row for each record, any number of them, zstd.
+
+    document, id, source, sentence, start, text     where it comes from
+    tokens: list of strings · offsets: list of [begin, end] into the text
+    shape: list of int, values: list of float16 or float32, row-major      np.reshape(values, shape)
+    position, word, begin, end                      target words only
+
+The job stands in the file's metadata under ``polyseme``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyseme.embed.outputs import Contents
+from polyseme.embed.records import Record
+from polyseme.errors import InputError, MissingExtra
+
+try:
+    import pyarrow
+    import pyarrow.parquet
+except ImportError:
+    raise MissingExtra("Parquet files", "files") from None
+
+_GROUP_BYTES = 32 << 20  # of values in a row group: what a writer holds, and a reader
+
+
+def write(path: Path, contents: Contents) -> None:
+    schema = _schema(contents)
+    with pyarrow.parquet.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=1,  # floats hardly compress; higher levels only take time
+        use_dictionary=["source"],
+        write_statistics=["document"],
+    ) as writer:
+        for group in _groups(contents.records()):
+            writer.write_table(_table(group, schema), row_group_size=len(group))
+
+
+def read(path: Path) -> Iterator[Record]:
+    try:
+        file = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path} is not a Parquet file that can be read ({error})") from None
+    described = _about(file)
+    if described is None:
+        raise InputError(f"{path} was not written by polyseme embed; read it with pyarrow")
+    has_layers = described["layers"] == "all"
+    for batch in file.iter_batches(batch_size=256):
+        yield from _records(batch, has_layers=has_layers)
+
+
+def about(path: Path) -> dict[str, Any] | None:
+    try:
+        return _about(pyarrow.parquet.ParquetFile(path))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path} is not a Parquet file that can be read ({error})") from None
+
+
+def _about(file: Any) -> dict[str, Any] | None:
+    described = (file.schema_arrow.metadata or {}).get(b"polyseme")
+    return None if described is None else json.loads(described)
+
+
+def _schema(contents: Contents) -> Any:
+    floats = pyarrow.float16() if contents.about["dtype"] == "float16" else pyarrow.float32()
+    fields = [
+        ("document", pyarrow.int64()),
+        ("id", pyarrow.string()),
+        ("source", pyarrow.string()),
+        ("sentence", pyarrow.int32()),
+        ("start", pyarrow.int32()),
+        ("text", pyarrow.string()),
+        ("tokens", pyarrow.list_(pyarrow.string())),
+        ("offsets", pyarrow.list_(pyarrow.list_(pyarrow.int32(), 2))),
+        ("shape", pyarrow.list_(pyarrow.int32())),
+        ("values", pyarrow.large_list(floats)),
+    ]
+    if contents.for_words:
+        fields += [
+            ("position", pyarrow.int32()),
+            ("word", pyarrow.string()),
+            ("begin", pyarrow.int32()),
+            ("end", pyarrow.int32()),
+        ]
+    return pyarrow.schema(fields, metadata={"polyseme": json.dumps(contents.about)})
+
+
+def _groups(records: Iterator[Record]) -> Iterator[list[Record]]:
+    group, size = list[Record](), 0
+    for record in records:
+        group.append(record)
+        size += record.values.nbytes
+        if size >= _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _table(records: list[Record], schema: Any) -> Any:
+    columns: dict[str, Any] = {
+        name: [getattr(record, name) for record in records]
+        for name in ("document", "id", "source", "sentence", "start", "text", "tokens")
+    }
+    offsets = np.concatenate([record.offsets for record in records]).astype(np.int32)
+    pairs = pyarrow.FixedSizeListArray.from_arrays(offsets.ravel(), 2)
+    columns["offsets"] = pyarrow.ListArray.from_arrays(_starts([len(r.offsets) for r in records], np.int32), pairs)
+    columns["shape"] = [list(record.values.shape) for record in records]
+    values = pyarrow.array(np.concatenate([record.values.ravel() for record in records]))
+    columns["values"] = pyarrow.LargeListArray.from_arrays(_starts([r.values.size for r in records], np.int64), values)
+    if "position" in schema.names:
+        columns["position"] = [record.position for record in records]
+        columns["word"] = [record.word for record in records]
+        columns["begin"] = [int(record.offsets[record.position or 0, 0]) for record in records]
+        columns["end"] = [int(record.offsets[record.position or 0, 1]) for record in records]
+    return pyarrow.table(columns, schema=schema)
+
+
+def _starts(sizes: list[int], kind: type[np.signedinteger[Any]]) -> Any:
+    return pyarrow.array(np.concatenate([[0], np.cumsum(sizes)]).astype(kind))
+
+
+def _records(batch: Any, *, has_layers: bool) -> Iterator[Record]:
+    names = [name for name in batch.schema.names if name not in ("offsets", "values", "word", "begin", "end")]
+    rows = batch.select(names).to_pylist()
+    for row, offsets, values in zip(rows, batch["offsets"], batch["values"], strict=True):
+        shape = row.pop("shape")
+        pairs = offsets.values.flatten().to_numpy(zero_copy_only=False).reshape(-1, 2)
+        array = values.values.to_numpy(zero_copy_only=False).reshape(shape)
+        yield Record(**row, offsets=pairs, values=array, has_layers=has_layers)
