@@ -1,0 +1,195 @@
+"""Sentences → records, window by window; a part is closed whenever it is full.
+
+Which sentences are encoded together and which make a part follows from the input alone, never from the clock: a job
+that was killed makes the same windows again, and so the same bits, even on a device where a batch-mate matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyseme.embed.description import Options
+from polyseme.embed.parts import PartWriter, find_parts, part_path, read_trailer
+from polyseme.embed.passages import Passage, Position, Shard, read_passages
+from polyseme.embed.records import Floats, Record, choose_layers
+from polyseme.text.readers import Document
+
+if TYPE_CHECKING:
+    from polyseme.elmo import Elmo
+
+_WINDOW_BYTES = 64 << 20  # of layers that the engine returns at once
+_PART_BYTES = 128 << 20
+_PART_TOKENS = 65_536  # seconds to a minute of work: what a kill can cost
+_SCAN_TOKENS = 1 << 20  # of a part in which hardly a sentence has a target word
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many tokens are encoded together, and how many make a part."""
+
+    window: int
+    part: int
+
+    @classmethod
+    def for_model(cls, elmo: Elmo, options: Options) -> Limits:
+        layer = elmo.config.width * 4  # bytes of a token
+        window = _WINDOW_BYTES // (layer * (elmo.config.layers + 1))
+        kept = layer * (elmo.config.layers + 1 if options.layers == "all" else 1)
+        return cls(window=min(max(window, 2048), 32_768), part=min(_PART_TOKENS, _PART_BYTES // kept))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Sentences to be encoded together, and where the job stands after them."""
+
+    passages: list[Passage]
+    next: Position
+    ends_part: bool
+
+
+@dataclass(slots=True)
+class Done:
+    """What a run has encoded."""
+
+    sentences: int = 0
+    tokens: int = 0
+
+
+def compute_parts(
+    documents: Iterator[Document],
+    elmo: Elmo,
+    options: Options,
+    shard: Shard,
+    folder: Path,
+    *,
+    limits: Limits,
+    on_window: Callable[[Done], None],
+) -> None:
+    """Encode the share of the documents and write the parts that are not in ``folder`` yet."""
+    existing = find_parts(folder)
+    number, first = len(existing), read_trailer(existing[-1]).next if existing else (0, 0)
+    passages = read_passages(documents, elmo.split, shard=shard, start=first)
+    make_records = RecordMaker(options)
+    total, in_part = Done(), Done()
+    writer = PartWriter(part_path(folder, number))
+    try:
+        for window in plan_windows(passages, options, limits):
+            for passage, layers in encode_window(elmo, window):
+                for record in make_records(passage, layers):
+                    writer.add(record)
+                in_part.sentences += 1
+                in_part.tokens += len(passage.tokens)
+            if window.ends_part:
+                writer.finish(first, window.next, in_part.sentences, in_part.tokens)
+                total.sentences += in_part.sentences
+                total.tokens += in_part.tokens
+                number, first, in_part = number + 1, window.next, Done()
+                writer = PartWriter(part_path(folder, number))
+            on_window(Done(total.sentences + in_part.sentences, total.tokens + in_part.tokens))
+    finally:
+        writer.abandon()
+
+
+def plan_windows(passages: Iterator[Passage], options: Options, limits: Limits) -> Iterator[Window]:
+    """Group sentences; with target words, only those that have one. A part ends with a window."""
+    window: list[Passage] = []
+    in_window = in_part = scanned = 0
+    position: Position | None = None
+    for passage in passages:
+        position = passage.next
+        scanned += len(passage.tokens) + 1
+        if not options.words or target_positions(passage, options.words):
+            window.append(passage)
+            in_window += len(passage.tokens)
+            in_part += len(passage.tokens) + 1
+        may_end = passage.is_last or options.pool is None
+        if may_end and (in_part >= limits.part or scanned >= _SCAN_TOKENS):
+            yield Window(window, position, ends_part=True)
+            window, in_window, in_part, scanned, position = [], 0, 0, 0, None
+        elif in_window >= limits.window:
+            yield Window(window, position, ends_part=False)
+            window, in_window = [], 0
+    if position is not None:
+        yield Window(window, position, ends_part=True)
+
+
+def encode_window(elmo: Elmo, window: Window) -> Iterator[tuple[Passage, Floats]]:
+    """Each sentence with its layers [L+1, N, W]."""
+    encodings = elmo.encode_tokens([passage.tokens for passage in window.passages])
+    return ((passage, encoding.layers) for passage, encoding in zip(window.passages, encodings, strict=True))
+
+
+def target_positions(passage: Passage, words: tuple[str, ...]) -> list[int]:
+    """Where target words stand, whatever their case."""
+    folded = {word.casefold() for word in words}
+    return [position for position, token in enumerate(passage.tokens) if token.casefold() in folded]
+
+
+@dataclass(slots=True)
+class RecordMaker:
+    """Layers of sentences → records, by the options; a pooled document is summed up here until it ends."""
+
+    options: Options
+    _sum: Floats | None = None  # [L+1, W], float64: the order of the sentences is the only order there is
+    _tokens: list[str] = field(default_factory=list)
+    _offsets: list[tuple[int, int]] = field(default_factory=list)
+
+    def __call__(self, passage: Passage, layers: Floats) -> Iterator[Record]:
+        if self.options.pool:
+            yield from self._pool(passage, layers)
+            return
+        values = self._values(layers)
+        begin, end = (passage.offsets[0][0], passage.offsets[-1][1]) if passage.offsets else (0, 0)
+        text, offsets = passage.whole[begin:end], _pairs(passage.offsets) - begin
+        if not self.options.words:
+            yield self._record(passage, begin, text, passage.tokens, offsets, values)
+        for position in target_positions(passage, self.options.words):
+            word = values[..., position, :]
+            yield self._record(passage, begin, text, passage.tokens, offsets, word, position)
+
+    def _pool(self, passage: Passage, layers: Floats) -> Iterator[Record]:
+        total = layers.sum(axis=1, dtype=np.float64)  # [L+1, W]
+        self._sum = total if self._sum is None else self._sum + total
+        self._tokens += passage.tokens
+        self._offsets += passage.offsets
+        if passage.is_last:
+            mean = self._sum / max(len(self._tokens), 1)  # nothing has the mean 0
+            tokens, offsets = self._tokens, _pairs(self._offsets)
+            self._sum, self._tokens, self._offsets = None, [], []
+            yield self._record(passage, 0, passage.whole, tokens, offsets, self._values(mean))
+
+    def _values(self, layers: Floats) -> Floats:
+        return choose_layers(layers, self.options.layers).astype(self.options.dtype, copy=False)
+
+    def _record(
+        self,
+        passage: Passage,
+        start: int,
+        text: str,
+        tokens: list[str],
+        offsets: np.ndarray[tuple[int, int], np.dtype[np.int32]],
+        values: Floats,
+        position: int | None = None,
+    ) -> Record:
+        return Record(
+            document=passage.number,
+            id=passage.document.id,
+            source=passage.document.source,
+            sentence=0 if self.options.pool else passage.sentence,
+            start=start,
+            text=text,
+            tokens=tokens,
+            offsets=offsets,
+            values=values,
+            has_layers=self.options.layers == "all",
+            position=position,
+        )
+
+
+def _pairs(offsets: list[tuple[int, int]]) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    return np.array(offsets, np.int32).reshape(-1, 2)

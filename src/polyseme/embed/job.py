@@ -1,0 +1,176 @@
+"""The embed job: files in, one file of vectors out; killed at any moment, it goes on where it was.
+
+    FILE.parts/1-of-1/job.json        what the job does: inputs with their digests, model, options
+    FILE.parts/1-of-1/000000.part …   what is finished, each part complete or not there
+    FILE.parts/1-of-1/complete.json   nothing more will come
+    FILE.partial → FILE               put together from the parts, which are then removed
+
+Several machines (``shard``) each fill a folder of their own; `assemble` puts them together.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polyseme.embed.assemble import COMPLETE, DESCRIPTION, Summary, assemble, mark_complete, parts_folder, remove_parts
+from polyseme.embed.compute import Done, Limits, compute_parts
+from polyseme.embed.description import Description, Options, describe_input, size_of, survey
+from polyseme.embed.lock import only_process_in
+from polyseme.embed.outputs import about, output_format
+from polyseme.embed.parts import find_parts, read_trailer
+from polyseme.embed.passages import Shard
+from polyseme.errors import ConfigError, InputError, JobError
+from polyseme.text.atomic import raise_if_disk_full, replace_when_complete
+from polyseme.text.compression import STDIN
+from polyseme.text.readers import Document, expand_inputs, read_documents
+
+if TYPE_CHECKING:
+    from polyseme.elmo import Elmo
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    characters: int  # of the input, read so far
+    total: int
+    sentences: int  # encoded in this run
+    tokens: int
+    seconds: float
+
+
+def embed_files(
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    elmo: Elmo,
+    options: Options | None = None,
+    *,
+    shard: Shard | None = None,
+    resume: bool = False,
+    limits: Limits | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Summary | None:
+    """Embed all sentences of ``inputs`` into ``out`` (.hdf5, .h5, .parquet or .npz).
+
+    Gives what the file holds; None where other shares are still to come (then `assemble` makes the file), or where
+    ``resume`` finds it finished. Raises JobError if an unfinished job is there and ``resume`` is not set, or if it was
+    another job.
+    """
+    out, options, shard = Path(out), options or Options(), shard or Shard()
+    output_format(out)
+    if not out.parent.is_dir():
+        raise ConfigError(f"the folder {out.parent} does not exist; make it first")
+    if elmo.state == "carry":
+        raise ConfigError("a job needs vectors that do not depend on what came before; use the state reset or warm")
+    sources = expand_inputs(inputs)
+    if STDIN in sources and shard.count > 1:
+        raise ConfigError("standard input cannot be shared between machines; give files")
+    folder = parts_folder(out) / shard.name
+    _refuse_unfinished(folder, out, resume=resume)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with only_process_in(folder):
+            files = _keep_standard_input(sources, folder, resume=resume)
+            description = _settle(sources, files, elmo, options, shard, folder)
+            finished = resume and _is_finished(out, description, folder)
+            if not finished:
+                description.write(folder / DESCRIPTION)
+                _compute(files, elmo, description, shard, folder, limits, on_progress)
+    except OSError as error:
+        raise_if_disk_full(error, folder, "make room and go on with --resume; what is finished is safe")
+        raise
+    if finished:
+        remove_parts(folder.parent)
+        return None
+    return assemble(out) if shard.count == 1 else None
+
+
+def _refuse_unfinished(folder: Path, out: Path, *, resume: bool) -> None:
+    if not resume and (folder / DESCRIPTION).exists():
+        sentences = sum(read_trailer(path).sentences for path in find_parts(folder))
+        raise JobError(
+            f"a job for {out} was interrupted after {sentences} sentences; "
+            f"go on with --resume, or delete {folder.parent} to start from the beginning"
+        )
+
+
+def _keep_standard_input(sources: list[str], folder: Path, *, resume: bool) -> dict[str, str]:
+    """The file behind each source: standard input is copied to disk, because a resumed job must read it again."""
+    files = {source: source for source in sources}
+    if STDIN in files:
+        copy = folder / "stdin"
+        if not (resume and copy.exists()):
+            with replace_when_complete(copy) as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        files[STDIN] = str(copy)
+    return files
+
+
+def _settle(
+    sources: list[str], files: dict[str, str], elmo: Elmo, options: Options, shard: Shard, folder: Path
+) -> Description:
+    """The description of this job; JobError if ``folder`` holds another one."""
+    earlier = Description.read(folder / DESCRIPTION) if (folder / DESCRIPTION).exists() else None
+    inputs = [replace(describe_input(files[source]), name=source) for source in sources]
+    counts = survey(list(files.values()), options) if earlier is None else (earlier.documents, earlier.characters)
+    if counts[1] == 0:
+        raise InputError(f"there is no text to embed in {', '.join(sources)}")
+    description = Description(
+        options=options,
+        inputs=tuple(inputs),
+        model=elmo.fingerprint,
+        lang=elmo.lang,
+        state=elmo.state,
+        shards=shard.count,
+        documents=counts[0],
+        characters=counts[1],
+    )
+    if earlier is not None:
+        description.refuse_other(earlier, folder.parent)
+    return description
+
+
+def _is_finished(out: Path, description: Description, folder: Path) -> bool:
+    """Whether ``out`` is the result of this very job, and no part of it waits to be put together."""
+    if not out.is_file() or (folder / DESCRIPTION).exists():
+        return False
+    try:
+        return bool((about(out) or {}).get("job") == description.about()["job"])
+    except InputError:
+        return False
+
+
+def _compute(
+    files: dict[str, str],
+    elmo: Elmo,
+    description: Description,
+    shard: Shard,
+    folder: Path,
+    limits: Limits | None,
+    on_progress: Callable[[Progress], None] | None,
+) -> None:
+    """Everything that is not in ``folder`` yet, up to its mark of completeness."""
+    if (folder / COMPLETE).exists():
+        return
+    options, began, read = description.options, time.monotonic(), [0]
+
+    def documents() -> Iterator[Document]:
+        names = {file: source for source, file in files.items()}
+        for document in read_documents(list(files.values()), kind=options.kind, field=options.field):
+            read[0] += size_of(document)
+            yield replace(document, source=names[document.source])
+
+    def tell(done: Done) -> None:
+        if on_progress is not None:
+            seconds = time.monotonic() - began
+            on_progress(Progress(read[0], description.characters, done.sentences, done.tokens, seconds))
+
+    limits = limits or Limits.for_model(elmo, options)
+    compute_parts(documents(), elmo, options, shard, folder, limits=limits, on_window=tell)
+    mark_complete(folder)
