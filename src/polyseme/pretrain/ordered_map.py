@@ -11,7 +11,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import get_context
@@ -69,22 +69,22 @@ class _Worker:
     def send(self, item: Any) -> None:
         try:
             self.pipe.send(item)
-        except (BrokenPipeError, ConnectionError):
+        except OSError:
             raise self._died() from None
 
     def receive(self) -> Any:
         try:
             result, error = self.pipe.recv()
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):
             raise self._died() from None
         if error is not None:
             raise error
         return result
 
     def stop(self) -> None:
-        self.pipe.close()
         self.process.terminate()
         self.process.join()
+        self.pipe.close()
 
     def _died(self) -> JobError:
         self.process.join(timeout=5)
@@ -105,19 +105,16 @@ def _start(function: Callable[[Any], Any]) -> _Worker:
 
 def _work(function: Callable[[Any], Any], pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
-    while True:
-        try:
-            item = pipe.recv()
-        except EOFError:
-            return
-        try:
-            answer: tuple[Any, Exception | None] = (function(item), None)
-        except Exception as error:
-            answer = (None, error)
-        try:
-            pipe.send(answer)
-        except (BrokenPipeError, ConnectionError):
-            return
+    with suppress(EOFError, OSError):  # the parent is gone, perhaps in the middle of an item
+        while True:
+            pipe.send(_answer(function, pipe.recv()))
+
+
+def _answer(function: Callable[[Any], Any], item: Any) -> tuple[Any, Exception | None]:
+    try:
+        return function(item), None
+    except Exception as error:
+        return None, error
 
 
 @contextmanager

@@ -1,0 +1,141 @@
+"""polyseme prepare: text → a corpus folder that `polyseme pretrain` reads."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from polyseme.pretrain.corpus import CorpusMeta
+    from polyseme.pretrain.prepare import PrepareProgress, Report
+    from polyseme.pretrain.statistics import CorpusStatistics
+
+QUIET_SECONDS = 2.0  # what is done sooner needs no progress bar
+
+
+def prepare(
+    corpus: Annotated[
+        list[str],
+        typer.Argument(
+            help="Text files, globs or - (txt, jsonl, csv, tsv, parquet, conllu, fasta; also .gz .xz .bz2 .zst); "
+            "for --stats alone: a prepared folder.",
+            metavar="CORPUS",
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="The folder to write.", metavar="DIR")] = None,
+    lang: Annotated[
+        str, typer.Option(help="Language of raw text; 'whitespace' for tokens already split, one sentence a line.")
+    ] = "en",
+    vocabulary_size: Annotated[
+        int | None, typer.Option(help="Words of the softmax, specials included; all unless given.", metavar="N")
+    ] = None,
+    min_count: Annotated[int, typer.Option(help="A word of the softmax occurs so often at least.", metavar="N")] = 1,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="Words of the softmax: a vocabulary file of bilm-tf.", metavar="FILE")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.", metavar="N")] = None,
+    field: Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")] = None,
+    stats: Annotated[bool, typer.Option("--stats", help="Show coverage and sentence lengths.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Turn text of any size into a corpus to train on.
+
+    Examples:
+
+      polyseme prepare news.txt --out corpus --vocabulary-size 50000
+
+      polyseme prepare corpus --stats
+    """
+    from polyseme.pretrain.corpus import open_corpus
+    from polyseme.pretrain.prepare import prepare as write_corpus
+    from polyseme.pretrain.statistics import describe
+
+    if out is None:
+        folder = _only_folder(corpus, stats)
+    else:
+        folder = out
+        with _progress_bar(quiet) as report:
+            write_corpus(
+                corpus,
+                out,
+                lang=lang,
+                vocabulary_size=vocabulary_size,
+                min_count=min_count,
+                vocabulary=vocabulary,
+                workers=workers,
+                field=field,
+                progress=report,
+            )
+    prepared = open_corpus(folder)
+    statistics = describe(prepared) if stats else None
+    typer.echo(_as_json(prepared.meta, statistics) if as_json else _as_text(prepared.meta, statistics))
+    if out is not None and not quiet:
+        typer.echo(f"next: polyseme pretrain {out} --recipe compact --out RUN", err=True)
+
+
+def _only_folder(corpus: list[str], stats: bool) -> Path:
+    if stats and len(corpus) == 1 and Path(corpus[0]).is_dir():
+        return Path(corpus[0])
+    if stats:
+        raise typer.BadParameter("give one prepared folder, or text files and --out DIR", param_hint="CORPUS")
+    raise typer.BadParameter("say where to write the corpus", param_hint="--out")
+
+
+@contextmanager
+def _progress_bar(quiet: bool) -> Iterator[Report | None]:
+    """What `prepare` reports, drawn on standard error once the work has taken a while."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    began = time.monotonic()
+    stages: dict[str, TaskID] = {}
+
+    def report(progress: PrepareProgress) -> None:
+        seconds = time.monotonic() - began
+        if seconds < QUIET_SECONDS:
+            return
+        bar.start()
+        rate = f"{progress.tokens:,} tokens, {progress.tokens / seconds:,.0f}/s"
+        if progress.stage not in stages:
+            stages[progress.stage] = bar.add_task(progress.stage, total=None, rate=rate)
+        bar.update(stages[progress.stage], completed=progress.done, total=progress.total or None, rate=rate)
+
+    try:
+        yield report
+    finally:
+        bar.stop()
+
+
+def _as_json(meta: CorpusMeta, statistics: CorpusStatistics | None) -> str:
+    figures = asdict(meta)
+    if statistics is not None:
+        figures["statistics"] = asdict(statistics)
+    return json.dumps(figures, indent=2, ensure_ascii=False)
+
+
+def _as_text(meta: CorpusMeta, statistics: CorpusStatistics | None) -> str:
+    rows = [
+        ("tokens", f"{meta.tokens:,}"),
+        ("sentences", f"{meta.sentences:,}, the longest of {meta.longest_sentence:,} tokens"),
+        ("documents", f"{meta.documents:,}"),
+        ("types", f"{meta.types:,}"),
+        ("vocabulary", f"{meta.vocabulary_size:,} words, {meta.unknown_rate:.2%} of the tokens unknown"),
+    ]
+    if statistics is not None:
+        rows += [(f"coverage {size:,}", f"{share:.2%}") for size, share in statistics.coverage.items()]
+        rows.append(("mean length", f"{statistics.mean_length:.1f}"))
+        rows += [(f"length {percent} %", f"{length:,}") for percent, length in statistics.lengths.items()]
+    return "\n".join(f"{name:<17} {value}" for name, value in rows)
