@@ -33,7 +33,8 @@ PLACE = {name: place for place, names in enumerate(LAYERS) for name in names}
 #: Files beside elmo.py that are parts of it.
 PARTS = {"encoding": "elmo", "target": "elmo"}
 
-#: (module, what it imports to the right): allowed inside functions only, because the user's object offers these verbs.
+#: (module, what it imports to the right): allowed inside functions and for type checkers only, because the user's
+#: object offers these verbs.
 EXCEPTIONS = {
     ("polyseme.elmo", "lm"),
 }
@@ -57,13 +58,14 @@ def layer_of(module: str) -> str:
 
 
 def imports_of(module: str, text: str, *, is_folder: bool = False) -> Iterator[tuple[str, bool, int]]:
-    """(imported polyseme module or name, whether inside a function, line), type-checking imports too."""
+    """(imported polyseme module or name, whether inside a function or for type checkers only, line)."""
     package = module.split(".") if is_folder else module.split(".")[:-1]
     tree = ast.parse(text)
     inside = {
         id(child)
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        or (isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING")
         for child in ast.walk(node)
     }
     for node in ast.walk(tree):
@@ -138,6 +140,8 @@ def test_the_package_itself_imports_nothing_of_the_layers() -> None:
         ("polyseme.nn.x", "import torch, numpy", False),
         ("polyseme.embed.x", "from polyseme.lm import y", True),
         ("polyseme.elmo", "def f():\n    from polyseme.lm import y", False),
+        ("polyseme.elmo", "if TYPE_CHECKING:\n    from polyseme.lm import y", False),
+        ("polyseme.elmo", "if TYPE_CHECKING:\n    from polyseme.pretrain import y", True),
         ("polyseme.elmo", "from polyseme.lm import y", True),
         ("polyseme.elmo", "def f():\n    from polyseme.pretrain import y", True),
         ("polyseme.text.x", "from polyseme.errors import InputError", False),

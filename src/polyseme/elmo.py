@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Literal, get_args, overload
+from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,10 @@ from polyseme.nn.config import BiLMConfig
 from polyseme.target import read_target
 from polyseme.text.tokenization import Sentence, split_text
 from polyseme.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from polyseme.lm.score import Score
+    from polyseme.lm.substitutes import Direction, Substitute
 
 State = Literal["reset", "warm", "carry"]
 Item = str | Sequence[str]
@@ -253,6 +257,29 @@ class Elmo:
         norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
         cosines: Floats = (a * b).sum(axis=1) / np.maximum(norms, np.finfo(np.float32).tiny)
         return cosines
+
+    @overload
+    def score(self, text: str) -> Score: ...
+
+    @overload
+    def score(self, text: list[Item] | list[str] | list[list[str]] | tuple[Item, ...]) -> list[Score]: ...
+
+    def score(self, text: str | Sequence[Item]) -> Score | list[Score]:
+        """The log-probability of each token of a text, read forward and backward; a list for a list.
+
+        An item of a list is a text, or a sentence that is split into tokens already.
+        """
+        from polyseme.lm.score import score, score_stream
+
+        return score(self, text) if isinstance(text, str) else list(score_stream(self, text))
+
+    def substitutes(
+        self, text: str, k: int = 10, *, direction: Direction = "both", exclude_original: bool = False
+    ) -> list[Substitute]:
+        """The ``k`` likeliest words in the place of the one in brackets: "Here is your birthday [present]." """
+        from polyseme.lm.substitutes import substitutes
+
+        return substitutes(self, text, k, direction=direction, exclude_original=exclude_original)
 
     def _target(self, marked: str) -> Floats:
         """The mean of the marked tokens in every layer. [L+1, W]"""

@@ -1,0 +1,41 @@
+"""What the two directions say at each position of a sentence, ready for the softmax.
+
+position          0     1    …   N    N + 1
+token            <S>   w1    …   wN   </S>
+forward[t]       predicts the token at t + 1        t = 0 … N
+backward[t]      predicts the token at t − 1        t = 1 … N + 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from polyseme.elmo import WARM_TEXT, Elmo
+from polyseme.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The top layer of one sentence, boundaries included."""
+
+    forward: Tensor  # [N+2, D]
+    backward: Tensor | None  # [N+2, D]; None for a model that reads forward only
+
+
+def read(elmo: Elmo, sentences: Sequence[Sequence[str]]) -> list[Outputs]:
+    """Sentences of tokens → the outputs of each, which depend on nothing but the sentence."""
+    if elmo.state == "carry":
+        raise ConfigError(
+            'probabilities should not depend on earlier calls, but state is "carry"; load the model with state "reset" '
+            'or "warm"'
+        )
+    start = None
+    if elmo.state == "warm":
+        _, state = elmo.engine.encode_carrying([WARM_TEXT.split()])
+        start = state.expand(len(sentences))
+    size = elmo.config.projection
+    top = [layers[-1] for layers in elmo.engine.encode(sentences, start, keep_boundaries=True)]  # [N+2, W] each
+    return [Outputs(h[:, :size], h[:, size:] if elmo.config.bidirectional else None) for h in top]
