@@ -10,8 +10,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import mix
+from reference import byte_ids, mix
 from reference.cases import BATCHES, CASES
+from reference.golden import read_model
 from reference.port import bilm_of
 from shared import FIXTURES, needs
 from torch import Tensor
@@ -205,6 +206,41 @@ def test_representations_are_the_reference(norm: LayerNorm | None, boundaries: s
     shares = elmo.shares()
     assert [sum(share) for share in shares] == pytest.approx([1.0, 1.0])
     assert shares[0] == pytest.approx(np.exp(settings[0][0]) / np.exp(settings[0][0]).sum())
+
+
+ALLENNLP = FIXTURES / "allennlp"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "two": {"count": 2},
+    "layer_norm": {"layer_norm": "batch", "norm_boundaries": True},
+    "keep_boundaries": {"keep_boundaries": True},
+    "keep_boundaries_layer_norm": {"keep_boundaries": True, "layer_norm": "batch"},
+    "scalar_mix_parameters": {},  # and ``fixed``, below
+}
+
+
+@pytest.mark.shared
+@needs(ALLENNLP)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", ["skip2_relu", "layers3_skip", "clip_binding"])
+def test_the_elmo_module_of_allennlp(name: str, variant: str) -> None:
+    """Its first call, from the zero state, at every position."""
+    golden = np.load(ALLENNLP / name / "expected.npz")
+    weights = golden["elmo/mix_weights"].tolist()
+    options = dict(VARIANTS[variant])
+    if variant == "scalar_mix_parameters":
+        options["fixed"] = weights
+    elmo = ElmoRepresentations(bilm_of(read_model(ALLENNLP / name)), **options).eval()
+    if variant not in ("default", "scalar_mix_parameters"):
+        set_mix(elmo.mixes[0], weights, 1.7)
+    if variant == "two":
+        set_mix(elmo.mixes[1], weights[::-1], 0.4)
+    batch = json.loads((ALLENNLP / "sentences.json").read_text())[0]
+    found = elmo(torch.from_numpy(byte_ids(batch, 50, markers_in_text=True)))
+    tolerance = 2e-5 if "layer_norm" in variant else 1e-5
+    for k, representation in enumerate(found):
+        expected = golden[f"elmo/{variant}/call0/rep{k}"]
+        np.testing.assert_allclose(representation.detach().numpy(), expected, atol=tolerance, rtol=0)
 
 
 def test_top_only_and_fixed_reach_every_mix() -> None:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 import torch
@@ -21,6 +20,7 @@ from reference import (
     unicode_ids,
     without_boundaries,
 )
+from reference.golden import read_hdf5, read_model
 from shared import FIXTURES, needs
 
 BILM_TF = FIXTURES / "bilm-tf-generated"
@@ -32,17 +32,6 @@ MODELS = (
     *("skip2_relu", "clip_binding", "layers1", "layers3_skip", "layers3_noskip_tanh", "noproj_cnn"),
     *("highway0", "highway3_tanh", "lstm_noproj", "noclip", "maxchars16"),
 )
-
-
-def read_hdf5(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    arrays = {}
-    with h5py.File(path) as file:
-        file.visititems(lambda name, item: arrays.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
-    return arrays
-
-
-def read_model(folder: Path, weights: str = "weights.hdf5") -> ReferenceBiLM:
-    return ReferenceBiLM(json.loads((folder / "options.json").read_text()), read_hdf5(folder / weights))
 
 
 def assert_states(state: Any, expected: Any, tolerance: float) -> None:

@@ -1,0 +1,1 @@
+"""A package, so that tests of other folders may have the same file names."""
