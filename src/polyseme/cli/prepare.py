@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from polyseme.pretrain.prepare import PrepareProgress, Report
     from polyseme.pretrain.statistics import CorpusStatistics
 
-QUIET_SECONDS = 2.0  # what is done sooner needs no progress bar
+#: What is done sooner needs no bar; where nobody watches, a line so often.
+BAR_AFTER_SECONDS, LINE_SECONDS = 2.0, 60.0
 
 
 def prepare(
@@ -62,7 +64,7 @@ def prepare(
         folder = _only_folder(corpus, stats)
     else:
         folder = out
-        with _progress_bar(quiet) as report:
+        with _progress(quiet) as report:
             write_corpus(
                 corpus,
                 out,
@@ -90,33 +92,59 @@ def _only_folder(corpus: list[str], stats: bool) -> Path:
 
 
 @contextmanager
-def _progress_bar(quiet: bool) -> Iterator[Report | None]:
-    """What `prepare` reports, drawn on standard error once the work has taken a while."""
+def _progress(quiet: bool) -> Iterator[Report | None]:
+    """A bar where a person watches, a line a minute where not."""
     if quiet:
         yield None
-        return
+    elif sys.stderr.isatty():
+        with _bar() as report:
+            yield report
+    else:
+        yield _lines()
+
+
+@contextmanager
+def _bar() -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[pace]}"), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     began = time.monotonic()
     stages: dict[str, TaskID] = {}
 
     def report(progress: PrepareProgress) -> None:
         seconds = time.monotonic() - began
-        if seconds < QUIET_SECONDS:
+        if seconds < BAR_AFTER_SECONDS:
             return
         bar.start()
-        rate = f"{progress.tokens:,} tokens, {progress.tokens / seconds:,.0f}/s"
         if progress.stage not in stages:
-            stages[progress.stage] = bar.add_task(progress.stage, total=None, rate=rate)
-        bar.update(stages[progress.stage], completed=progress.done, total=progress.total or None, rate=rate)
+            stages[progress.stage] = bar.add_task(progress.stage, total=None, pace="")
+        total = progress.total or None
+        bar.update(stages[progress.stage], completed=progress.done, total=total, pace=_pace(progress, seconds))
 
     try:
         yield report
     finally:
         bar.stop()
+
+
+def _lines() -> Report:
+    began = last = time.monotonic()
+
+    def report(progress: PrepareProgress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= LINE_SECONDS:
+            last = now
+            share = f"{progress.done / progress.total:.0%}, " if progress.total else ""
+            typer.echo(f"{progress.stage}: {share}{_pace(progress, now - began)}", err=True)
+
+    return report
+
+
+def _pace(progress: PrepareProgress, seconds: float) -> str:
+    return f"{progress.tokens:,} tokens, {progress.tokens / seconds:,.0f}/s"
 
 
 def _as_json(meta: CorpusMeta, statistics: CorpusStatistics | None) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from polyseme.errors import InputError
 from polyseme.pretrain.corpus import U4, CorpusInput
-from polyseme.text.compression import compression_of
+from polyseme.text.compression import STDIN, compression_of
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
 from polyseme.text.tokenization import split_text
 
@@ -82,7 +82,7 @@ def find_sources(inputs: Sequence[str | Path], kind: str | None, field: str | No
     sources = []
     for name in expand_inputs(inputs):
         found = kind_of(name, kind)
-        size = Path(name).stat().st_size if Path(name).is_file() else None
+        size = Path(name).stat().st_size if name != STDIN and Path(name).is_file() else None
         sources.append(Source(name, found, field if found not in ("txt", "conllu", "fasta") else None, size))
     return sources
 
