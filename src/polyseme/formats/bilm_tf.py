@@ -110,7 +110,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
     try:
         return Vocabulary.read_bilm_tf(path)
     except InputError as error:
-        raise FormatError(f"the vocabulary cannot be read: {error}") from None
+        raise FormatError(str(error).replace(str(path), path.name)) from None
 
 
 def save_bilm_tf(model: StoredModel, folder: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from polyseme.formats.model import StoredModel
 from polyseme.formats.renaming import parameter_shapes
+from polyseme.nn.config import BiLMConfig
 
 
 def card_text(model: StoredModel) -> str:
@@ -26,10 +27,10 @@ def card_text(model: StoredModel) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def parameter_count(model: StoredModel) -> int:
+def parameter_count(config: BiLMConfig) -> int:
     """Weights of the network as the original counts them: without padding rows, softmax and mixes."""
     total = 0
-    for name, shape in parameter_shapes(model.config).items():
+    for name, shape in parameter_shapes(config).items():
         rows, *rest = shape
         if name.endswith(("characters.embedding.weight", "words.weight")):
             rows -= 1
@@ -54,7 +55,7 @@ def _front_matter(model: StoredModel) -> str:
 def _shape(model: StoredModel) -> str:
     config = model.config
     size = f"{config.layers} layers of {config.cell} cells, {config.width} values a layer"
-    return f"{size}, {parameter_count(model):,} weights"
+    return f"{size}, {parameter_count(config):,} weights"
 
 
 def _plain(value: Any) -> str:

@@ -21,7 +21,7 @@ def describe(model: StoredModel) -> dict[str, Any]:
         "format": model.format,
         "languages": card.get("languages"),
         "licence": card.get("licence"),
-        "parameters": parameter_count(model),
+        "parameters": parameter_count(config),
         "layers": config.layers,
         "directions": config.directions,
         "cell": config.cell,

@@ -122,7 +122,13 @@ def open_safetensors(path: Path) -> Iterator[ArrayFile]:
 def _lazy(file: Any, name: str) -> Array:
     part = file.get_slice(name)
     kind = part.get_dtype()
-    return Array(tuple(part.get_shape()), kind, kind in ("F16", "BF16", "F32", "F64"), lambda: file.get_tensor(name))
+
+    def read() -> Tensor:
+        # A copy: what safetensors gives is the mapped file itself, and a file that changes would end the process.
+        values: Tensor = file.get_tensor(name).clone()
+        return values
+
+    return Array(tuple(part.get_shape()), kind, kind in ("F16", "BF16", "F32", "F64"), read)
 
 
 def _stored(name: str, x: Tensor, dtype: torch.dtype) -> Tensor:

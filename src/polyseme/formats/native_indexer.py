@@ -54,7 +54,7 @@ def read_words(path: Path) -> Vocabulary:
     try:
         return Vocabulary.read(path)
     except InputError as error:
-        raise FormatError(f"{path.name} cannot be read: {error}") from None
+        raise FormatError(str(error).replace(str(path), path.name)) from None
 
 
 def unicode_scheme(ids: Mapping[str, int], longest: int, where: str) -> UnicodeScheme:

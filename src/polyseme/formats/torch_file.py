@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,7 +42,8 @@ def read_state_dict(path: Path) -> ArrayFile:
 
 def _load(path: Path) -> Any:
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # torch remarks on pickles that it then refuses
+            return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a parser of foreign bytes fails in a dozen ways, and all of them mean this
         if "weights_only" in str(error) or "Weights only" in str(error):
             raise FormatError(
