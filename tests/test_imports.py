@@ -30,8 +30,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 PLACE = {name: place for place, names in enumerate(LAYERS) for name in names}
 
-#: Files beside elmo.py that are parts of it.
-PARTS = {"encoding": "elmo", "target": "elmo"}
+#: Files of the top folder that belong to a layer of another name.
+PARTS = {"encoding": "elmo", "target": "elmo", "__main__": "cli"}
 
 #: (module, what it imports to the right): allowed inside functions and for type checkers only, because the user's
 #: object offers these verbs.
