@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -217,8 +216,6 @@ class _Run:
         )
         card = run_card(self.plan, self.corpus, out, tokens=meta["tokens"])
         save_native(stored_model(self.training.model, self.indexer, self.corpus.vocabulary, card), out / MODEL)
-        if (out / CURVE).exists():
-            shutil.copyfile(out / CURVE, out / MODEL / CURVE)
 
 
 def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[str, Any]:

@@ -1,0 +1,5 @@
+"""``python -m polyseme`` is the ``polyseme`` command."""
+
+from polyseme.cli.app import main
+
+main()
