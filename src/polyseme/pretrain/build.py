@@ -10,6 +10,7 @@ import torch
 
 from polyseme.errors import ConfigError
 from polyseme.formats.model import SoftmaxWeights, StoredModel
+from polyseme.formats.output_layer import output_layer
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.softmax import Softmax
@@ -43,6 +44,14 @@ def language_model(bilm: BiLM, softmax: Softmax, indexer: Indexer, *, share_word
     """A biLM that reads what ``indexer`` gives, with its softmax."""
     padding = indexer.characters.padding if indexer.characters else 0
     return LanguageModel(bilm, softmax, padding=padding, shared_words=share_words)
+
+
+def trained_model(stored: StoredModel) -> LanguageModel:
+    """A stored model with its softmax, as training and evaluation see it."""
+    weights, vocabulary = output_layer(stored)
+    softmax = Softmax(len(vocabulary), stored.config.projection)
+    softmax.load_state_dict({"weight": weights.weight, "bias": weights.bias})
+    return language_model(stored.bilm(), softmax, stored.indexer)
 
 
 def new_indexer(shape: ModelShape, corpus: Corpus) -> Indexer:
