@@ -6,6 +6,7 @@ An error that a user can act on is printed as one sentence. Exit codes: 0 done, 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -14,16 +15,27 @@ from typing import Annotated, Any
 import typer
 
 from polyseme import __version__
+from polyseme.cli.convert import convert
+from polyseme.cli.demo import demo
+from polyseme.cli.embed import embed
+from polyseme.cli.info import info
 from polyseme.cli.prepare import prepare
 from polyseme.cli.pretrain import pretrain
 from polyseme.errors import PolysemeError
 
 #: The verbs as ``polyseme --help`` groups them.
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Use a model": (demo, embed, info, convert),
     "Make a model": (prepare, pretrain),
 }
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    name="polyseme",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _print_version(wanted: bool) -> None:
@@ -41,29 +53,49 @@ def polyseme(
     """Contextual word vectors from bidirectional language models (ELMo)."""
 
 
-def _in_one_sentence(verb: Callable[..., None]) -> Callable[..., None]:
+def in_one_sentence(verb: Callable[..., None]) -> Callable[..., None]:
     """A verb whose errors are sentences and exit codes instead of tracebacks."""
 
     @functools.wraps(verb)
     def run(*args: Any, **options: Any) -> None:
         try:
             verb(*args, **options)
+            sys.stdout.flush()  # here and not at exit, where a reader that has gone would be a traceback
         except PolysemeError as error:
-            typer.echo(f"polyseme: {error}", err=True)
-            raise typer.Exit(1) from None
+            raise _failed(str(error)) from None
         except KeyboardInterrupt:
             typer.echo("polyseme: interrupted", err=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:  # the reader of our output, such as head, has enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise _failed(f"{error.filename} cannot be used: {(error.strerror or str(error)).lower()}") from None
 
     return run
 
 
+def _failed(sentence: str) -> typer.Exit:
+    typer.echo(f"polyseme: {sentence}", err=True)
+    return typer.Exit(1)
+
+
+def help_and_examples(verb: Callable[..., None]) -> tuple[str, str]:
+    """The two parts of a verb's docstring; the examples end its help, after the options."""
+    text, _, examples = (inspect.getdoc(verb) or "").partition("\n\nExamples:\n\n")
+    return text, examples
+
+
+def _register(verb: Callable[..., None], panel: str) -> None:
+    text, examples = help_and_examples(verb)
+    app.command(help=text, epilog=f"Examples:\n\n{examples}", rich_help_panel=panel)(in_one_sentence(verb))
+
+
 for _panel, _verbs in VERBS.items():
     for _verb in _verbs:
-        app.command(rich_help_panel=_panel)(_in_one_sentence(_verb))
+        _register(_verb, _panel)
 
 
 def main() -> None:

@@ -1,0 +1,54 @@
+# make demo    set up and show what polyseme does         make lint    ruff and mypy
+# make test    set up and run all tests                   make bench   run the benchmarks
+#
+# Everything is installed into .venv, once: again only when pyproject.toml or constraints.txt have changed.
+# Another Python: make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+BENCHMARKS := prepare
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo 'make demo    set up .venv and show what polyseme does'
+	@echo 'make test    set up .venv and run all tests'
+	@echo 'make lint    check style and types: ruff, mypy --strict'
+	@echo 'make bench   run the benchmarks; results go to benchmarks/results'
+	@echo 'make clean   remove .venv and what was built'
+	@echo 'Another Python: make demo PYTHON=python3.12'
+
+demo: $(READY)
+	@echo '==> polyseme demo'
+	@$(VENV)/bin/polyseme demo
+
+test: $(READY)
+	@echo '==> running all tests (what needs data beside the checkout is skipped where it is missing)'
+	@$(VENV)/bin/python -m pytest
+
+lint: $(READY)
+	@echo '==> ruff check'
+	@$(VENV)/bin/ruff check .
+	@echo '==> ruff format --check'
+	@$(VENV)/bin/ruff format --check .
+	@echo '==> mypy --strict'
+	@$(VENV)/bin/mypy
+
+bench: $(READY)
+	@for script in $(BENCHMARKS:%=benchmarks/%.py); do \
+	  echo "==> $$script"; $(VENV)/bin/python $$script || exit 1; \
+	done
+
+clean:
+	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "polyseme needs Python 3.11 or later, but $(PYTHON) is another; try: make PYTHON=python3.12"; exit 1; }
+	@echo '==> setting up $(VENV) (a few minutes the first time: PyTorch is large)'
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --disable-pip-version-check --progress-bar off \
+	  --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
