@@ -39,8 +39,9 @@ def info(
 def _as_text(facts: dict[str, Any]) -> str:
     lines = [(key.replace("_", " "), _value(value)) for key, value in facts.items() if key != "checks"]
     lines += [("check", f"{check}: {'yes' if ok else 'NO'}") for check, ok in facts["checks"].items()]
-    width = max(len(key) for key, _ in lines)
-    return "\n".join(f"{key:<{width}}  {value}" for key, value in lines if value)
+    shown = [(key, value) for key, value in lines if value]
+    width = max(len(key) for key, _ in shown)
+    return "\n".join(f"{key:<{width}}  {value}" for key, value in shown)
 
 
 def _value(value: Any) -> str:

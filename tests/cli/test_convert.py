@@ -1,0 +1,62 @@
+"""polyseme convert: the same model in another format, or one sentence why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from polyseme.cli.app import app
+from polyseme.formats.detect import load
+
+GOLDEN = Path(__file__).parents[1] / "fixtures" / "formats"
+SKIP = GOLDEN / "bilm-tf-generated" / "inference" / "skip2_relu"
+RUN = CliRunner()
+
+
+@pytest.mark.parametrize("target", ["native", "bilm-tf", "allennlp"])
+def test_the_model_stays_the_same(tmp_path: Path, target: str) -> None:
+    out = tmp_path / "out"
+    result = RUN.invoke(app, ["convert", str(SKIP), str(out), "--to", target])
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    assert result.stderr == f"wrote {out}; next: polyseme info {out}\n"
+    assert load(out).fingerprint() == load(SKIP).fingerprint()
+
+
+def test_native_is_what_is_written_unless_said(tmp_path: Path) -> None:
+    result = RUN.invoke(app, ["convert", str(GOLDEN / "manylangs" / "model.zip"), str(tmp_path / "out"), "--quiet"])
+    assert (result.exit_code, result.output) == (0, "")
+    assert load(tmp_path / "out").format == "native"
+
+
+def test_half_precision_is_half_the_size(tmp_path: Path) -> None:
+    for dtype in ("float32", "float16"):
+        RUN.invoke(app, ["convert", str(SKIP), str(tmp_path / dtype), "--dtype", dtype])
+    sizes = [(tmp_path / dtype / "model.safetensors").stat().st_size for dtype in ("float16", "float32")]
+    assert sizes[0] < 0.6 * sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([str(GOLDEN / "manylangs" / "model.zip"), "OUT", "--to", "bilm-tf"], "it reads words and characters together"),
+        ([str(GOLDEN / "bilm-tf-generated" / "checkpoint"), "OUT", "--to", "allennlp"], "10 characters of a token"),
+        ([str(SKIP), "OUT", "--to", "bilm-tf", "--dtype", "float16"], "stores weights as float32 only"),
+        ([str(GOLDEN / "nowhere"), "OUT"], "there is no file or folder"),
+        ([str(SKIP), "FULL"], "holds 'mine.txt', which is not part of a model"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path: Path, arguments: list[str], reason: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    places = {"OUT": str(tmp_path / "out"), "FULL": str(tmp_path / "full")}
+    result = RUN.invoke(app, ["convert", *(places.get(argument, argument) for argument in arguments)])
+    assert result.exit_code == 1
+    assert reason in result.stderr and result.stderr.count("\n") == 1
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["full", "mine.txt"]
+
+
+def test_a_format_that_is_none_is_wrong_use(tmp_path: Path) -> None:
+    assert RUN.invoke(app, ["convert", str(SKIP), str(tmp_path / "out"), "--to", "onnx"]).exit_code == 2
