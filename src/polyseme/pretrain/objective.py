@@ -87,7 +87,7 @@ class Gradients:
     """What a batch says: summed losses, gradients of the mean loss, states after it."""
 
     losses: Tensor  # [directions] summed over this process's positions
-    network: list[Tensor]  # in the order of LanguageModel.network()
+    network: list[Tensor]  # in the order of LanguageModel.network(); none where it stays as it is
     weight: Tensor  # [Q, D] of the softmax rows of the step
     bias: Tensor  # [Q]
     states: States
@@ -153,6 +153,28 @@ def compute_gradients(
     if model.shared_words:
         gradients.network[0].index_add_(0, softmax.rows + 1, gradients.weight)
     return gradients
+
+
+def compute_softmax_gradients(
+    model: LanguageModel, batch: Batch, softmax: StepSoftmax, states: States, *, run: Runner, scale: float = 1.0
+) -> Gradients:
+    """The same of the softmax alone; nothing is dropped, because what it should fit is the network as it is used."""
+    weight, bias = model.softmax_weight().detach()[softmax.rows], model.softmax.bias.detach()[softmax.rows]
+    if not batch.readings:
+        none = bias.new_zeros(model.bilm.config.directions)
+        return Gradients(none, [], torch.zeros_like(weight), torch.zeros_like(bias), states)
+    outputs, finals = read_without_gradient(model, batch, states, run)
+    weigh = scale / (batch.positions * len(batch.readings))
+
+    def fit(number: int) -> tuple[Tensor, Tensor, Tensor]:
+        rows = weight.detach().requires_grad_(), bias.detach().requires_grad_()
+        with torch.enable_grad():
+            loss = softmax.loss(number, outputs[number], *rows, batch.readings[number].targets)
+            grads = torch.autograd.grad(loss * weigh, rows)
+        return loss.detach(), grads[0], grads[1]
+
+    losses, weights, biases = zip(*run([partial(fit, number) for number in range(len(outputs))]), strict=True)
+    return Gradients(torch.stack(losses), [], sum_of(list(weights)), sum_of(list(biases)), finals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,10 @@ class AdamSettings:
 
 
 class Optimizer(Protocol):
-    """What the training loop needs of an optimiser. ``rows`` are the softmax rows that the gradients belong to."""
+    """What the training loop needs of an optimiser.
+
+    ``rows`` are the softmax rows that the gradients belong to. Without gradients of the network, it stays as it is.
+    """
 
     def step(self, network: Sequence[Tensor], weight: Tensor, bias: Tensor, rows: Tensor, rate: float) -> None: ...
 
@@ -43,7 +46,7 @@ class Adagrad:
 
     @torch.no_grad()
     def step(self, network: Sequence[Tensor], weight: Tensor, bias: Tensor, rows: Tensor, rate: float) -> None:
-        for parameter, grad, total in zip(self.network, network, self.sums, strict=True):
+        for parameter, grad, total in zip(self.network, network, self.sums, strict=bool(network)):
             total.addcmul_(grad, grad)
             parameter.addcdiv_(grad, total.sqrt(), value=-rate)
         for table, grad, total in ((self.weight, weight, self.weight_sum), (self.bias, bias, self.bias_sum)):
@@ -73,7 +76,8 @@ class AdamW:
     @torch.no_grad()
     def step(self, network: Sequence[Tensor], weight: Tensor, bias: Tensor, rows: Tensor, rate: float) -> None:
         self.steps += 1
-        for parameter, grad, (first, second) in zip(self.network, network, self.moments[:-2], strict=True):
+        moments_of_network = self.moments[:-2]
+        for parameter, grad, (first, second) in zip(self.network, network, moments_of_network, strict=bool(network)):
             self._update(parameter, grad, first, second, rate)
         for table, grad, moments in zip((self.weight, self.bias), (weight, bias), self.moments[-2:], strict=True):
             values = table[rows], moments[0][rows], moments[1][rows]

@@ -87,6 +87,7 @@ class Budget:
     tokens: int = 10_000_000  #: seen in all, boundaries not counted
     validate_every: int = 1_000_000  #: tokens
     validate_on: int = 50_000  #: tokens of the held-out text, at most
+    softmax_tokens: int = 0  #: of these, the first so many fit the softmax alone, while the biLM stays as it is
     patience: int | None = None  #: stop after so many validations without a better one
     checkpoint_minutes: float = 5.0
 
@@ -118,6 +119,10 @@ class Recipe:
         ):
             if value < 1:
                 raise ConfigError(f"{name} is {value}, but should be at least 1")
+        if self.budget.softmax_tokens < 0:
+            raise ConfigError(f"budget.softmax_tokens is {self.budget.softmax_tokens}, but should be at least 0")
+        if self.budget.softmax_tokens and self.softmax.share_words:
+            raise ConfigError("budget.softmax_tokens needs a softmax of its own; leave out softmax.share_words")
         if not self.optimizer.rate > 0:
             raise ConfigError(f"optimizer.rate is {self.optimizer.rate}, but should be positive")
         if self.softmax.share_words and self.model.input != "words":

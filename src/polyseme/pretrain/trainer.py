@@ -4,6 +4,9 @@
         batches of text  →  losses and gradients  →  sum over processes  →  clip  →  update
         now and then: look at held-out text, write a checkpoint, tell the user
 
+A recipe can give the first part of its budget to the softmax alone, while the biLM stays as it is. Each part has an
+optimiser and a rise and fall of the rate of its own.
+
 Everything that is random in a step follows from the seed and the step's number, so that a run that was stopped and
 resumed gives the same losses, step by step, as one that never stopped.
 """
@@ -30,6 +33,7 @@ from polyseme.pretrain.objective import (
     States,
     StepSoftmax,
     compute_gradients,
+    compute_softmax_gradients,
     full_softmax,
     sampled_softmax,
     zero_states,
@@ -93,6 +97,18 @@ def learning_rate(choice: OptimizerChoice, progress: float) -> float:
     return choice.rate * (choice.final + (1 - choice.final) * (1 + math.cos(math.pi * done)) / 2)
 
 
+def is_frozen(training: Training) -> bool:
+    """Whether the biLM still stays as it is."""
+    return training.tokens < training.recipe.budget.softmax_tokens
+
+
+def progress(training: Training) -> float:
+    """Which share of the budget is used up, or of the part of it that the softmax or the rest has."""
+    budget = training.recipe.budget
+    first = min(budget.softmax_tokens, budget.tokens)
+    return training.tokens / first if is_frozen(training) else (training.tokens - first) / max(1, budget.tokens - first)
+
+
 def step_softmax(training: Training, batches: Sequence[Batch]) -> StepSoftmax:
     """What the targets of this step compete with; every process draws the same negatives."""
     choice, words = training.recipe.softmax, len(training.model.softmax.bias)
@@ -124,20 +140,17 @@ def step_dropout(training: Training, number: int) -> list[Dropout]:
 def train_step(training: Training, batches: Sequence[Batch], softmax: StepSoftmax, run: Runner) -> StepReport:
     """One update from one or more batches."""
     model, choice = training.model, training.recipe.optimizer
-    rate = learning_rate(choice, training.tokens / training.recipe.budget.tokens)
+    rate = learning_rate(choice, progress(training))
     total: Gradients | None = None
     for number, batch in enumerate(batches):
         carried = training.recipe.text.read == "windows" and training.states is not None
         states = training.states if carried and training.states is not None else zero_states(model.bilm, batch)
-        gradients = compute_gradients(
-            model,
-            batch,
-            softmax,
-            states,
-            run=run,
-            dropout=step_dropout(training, number),
-            scale=choice.scale / len(batches),
-        )
+        scale = choice.scale / len(batches)
+        if is_frozen(training):
+            gradients = compute_softmax_gradients(model, batch, softmax, states, run=run, scale=scale)
+        else:
+            dropout = step_dropout(training, number)
+            gradients = compute_gradients(model, batch, softmax, states, run=run, dropout=dropout, scale=scale)
         training.states = gradients.states if training.recipe.text.read == "windows" else None
         total = gradients if total is None else total.plus(gradients)
     assert total is not None
@@ -174,10 +187,14 @@ def train(training: Training, run: Runner, hooks: Hooks) -> None:
     saved = time.monotonic()
     while training.tokens < budget.tokens:
         taken = take(batches, training.recipe.optimizer.accumulate)
+        frozen = is_frozen(training)
         hooks.stepped(train_step(training, taken, step_softmax(training, taken), run))
+        thawed = frozen and not is_frozen(training)
+        if thawed:
+            training.optimizer = new_optimizer(training.recipe.optimizer, training.model)
         finished = training.tokens >= budget.tokens
-        if finished or training.tokens - training.validated_at >= budget.validate_every:
-            if look_at_held_out_text(training, hooks):
+        if finished or thawed or training.tokens - training.validated_at >= budget.validate_every:
+            if look_at_held_out_text(training, hooks) and not frozen:
                 break
             hooks.checkpoint(training)
             saved = time.monotonic()
