@@ -97,8 +97,8 @@ class WindowOrder:
     """The original's batches: ``rows`` streams of text, ``steps`` positions of each at a time.
 
     A row that has read its sentence takes the next one of the epoch's order; nothing marks the place where one
-    sentence ends and the next begins but the boundaries. The backward direction reads by itself, each sentence
-    reversed. ``shuffle`` draws a new order of sentences for every epoch and direction.
+    sentence ends and the next begins but the boundaries. The backward direction reads the same order, each sentence
+    reversed, so that a batch has few distinct tokens. ``shuffle`` draws a new order for every epoch.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class WindowOrder:
         self.seed, self.shuffle = seed, shuffle
         rank, world = share
         self.share = slice(rank * rows // world, (rank + 1) * rows // world)
-        self._orders: dict[tuple[int, int], Types] = {}
+        self._orders: dict[int, Types] = {}
         nowhere = {"epoch": 0, "next": 0, "rows": [(-1, 0)] * rows}  # of each row: its sentence, positions read
         self.position: dict[str, Any] = {"epoch": 0, "streams": [dict(nowhere) for _ in range(directions)]}
 
@@ -139,7 +139,7 @@ class WindowOrder:
             while filled < self.steps:
                 text = self._text(sentence, direction) if sentence >= 0 else np.empty(0, np.int64)
                 if len(text) - read <= 1:
-                    sentence, read = self._next(stream, direction), 0
+                    sentence, read = self._next(stream), 0
                     continue
                 count = min(len(text) - 1 - read, self.steps - filled)
                 inputs[row, filled : filled + count] = text[read : read + count]
@@ -153,18 +153,16 @@ class WindowOrder:
         text = np.concatenate(([self.table.begin], self.corpus.sentence(sentence), [self.table.end])).astype(np.int64)
         return text[::-1] if direction else text
 
-    def _next(self, stream: dict[str, Any], direction: int) -> int:
+    def _next(self, stream: dict[str, Any]) -> int:
         if stream["next"] == self.sentences:
             stream.update(epoch=stream["epoch"] + 1, next=0)
         stream["next"] += 1
-        return int(self._epoch_order(stream["epoch"], direction)[stream["next"] - 1])
+        return int(self._epoch_order(stream["epoch"])[stream["next"] - 1])
 
-    def _epoch_order(self, epoch: int, direction: int) -> Types:
-        """The sentences of an epoch in reading order, computed once."""
-        if (epoch, direction) not in self._orders:
-            count = self.sentences
-            random = np.random.default_rng([self.seed, epoch, direction])
-            order = random.permutation(count) if self.shuffle else np.arange(count)
-            self._orders = {key: kept for key, kept in self._orders.items() if key[1] != direction}
-            self._orders[epoch, direction] = order
-        return self._orders[epoch, direction]
+    def _epoch_order(self, epoch: int) -> Types:
+        """The sentences of an epoch in reading order; kept for the two epochs that the directions may be in."""
+        if epoch not in self._orders:
+            random = np.random.default_rng([self.seed, epoch])
+            order = random.permutation(self.sentences) if self.shuffle else np.arange(self.sentences)
+            self._orders = {kept: self._orders[kept] for kept in self._orders if kept == epoch - 1} | {epoch: order}
+        return self._orders[epoch]

@@ -1,0 +1,101 @@
+"""Peak memory of training on a corpus of 1 million and of 50 million tokens: it should not depend on the corpus.
+
+    python benchmarks/pretrain_memory.py FILE… [--out FILE.json]
+
+The files are read again and again until there is text enough. Each corpus is trained on for some hundred steps in a
+process of its own, whose largest resident size is what counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+
+from polyseme.pretrain.corpus import open_corpus
+from polyseme.pretrain.prepare import prepare
+from polyseme.text.readers import read_documents
+
+HERE = Path(__file__).parent
+SIZES = (1_000_000, 50_000_000)
+STEPS = 300
+
+
+def paragraphs(files: list[Path], tokens: int) -> Iterator[str]:
+    """Paragraphs of about ``tokens`` tokens in all."""
+    for file in cycle(files):
+        for document in read_documents([file]):
+            text = document.text or ""
+            tokens -= int(1.15 * len(text.split()))  # punctuation becomes tokens of its own
+            yield text + "\n"
+            if tokens <= 0:
+                return
+
+
+def train(corpus: Path) -> None:
+    """What the measured process does."""
+    import torch
+
+    from polyseme.pretrain.batches import TypeTable
+    from polyseme.pretrain.build import new_model
+    from polyseme.pretrain.order import SentenceOrder
+    from polyseme.pretrain.recipe import load_recipe
+    from polyseme.pretrain.threads import one_after_the_other
+    from polyseme.pretrain.trainer import Training, new_optimizer, step_softmax, take, train_step
+
+    torch.set_num_threads(1)
+    opened, recipe = open_corpus(corpus), load_recipe("compact")
+    model, indexer = new_model(recipe, opened, seed=0)
+    order = SentenceOrder(
+        opened,
+        TypeTable.of_corpus(opened, indexer),
+        sentences=opened.meta.sentences,
+        tokens=recipe.text.tokens,
+        max_length=recipe.text.max_length,
+        directions=2,
+        seed=0,
+        share=(0, 1),
+    )
+    training = Training(recipe, model, new_optimizer(recipe.optimizer, model), order, seed=0)
+    batches = iter(order)
+    for _ in range(STEPS):
+        taken = take(batches, 1)
+        train_step(training, taken, step_softmax(training, taken), one_after_the_other)
+    print(json.dumps({"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+
+
+def measure(files: list[Path], tokens: int, folder: Path) -> dict[str, float]:
+    text = folder / f"{tokens}.txt"
+    with text.open("w", encoding="utf-8") as file:
+        file.writelines(paragraphs(files, tokens))
+    corpus = folder / f"corpus-{tokens}"
+    meta = prepare([text], corpus, lang="en", vocabulary_size=20_000)
+    text.unlink()
+    done = subprocess.run([sys.executable, __file__, "--train", corpus], capture_output=True, text=True, check=True)
+    return {"tokens": meta.tokens, "types": meta.types, "steps": STEPS, **json.loads(done.stdout.splitlines()[-1])}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("--train", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "pretrain_memory.json")
+    options = parser.parse_args()
+    if options.train:
+        train(options.train)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [measure(options.files, tokens, Path(folder)) for tokens in SIZES]
+    growth = rows[-1]["peak_mb"] / rows[0]["peak_mb"]
+    options.out.write_text(json.dumps({"rows": rows, "growth": growth}, indent=2) + "\n")
+    print(*rows, f"growth {growth:.3f}", sep="\n")
+
+
+if __name__ == "__main__":
+    main()
