@@ -35,9 +35,7 @@ _PREFIXES = (
 )
 _UNITS = "am|AM|pm|PM|k|K|m|M|mm|MM|b|B|bn|ft|cm|km|kg|lbs?|oz|[kKMGT]?Hz|[kKMG][bB]|mins?|minutes|hrs?|years?|days?|x"
 _DOMAINS = r"com|org|net|gov|edu|mil|info|biz|(?:co|ac|org|gov)\.[a-z][a-z]|uk|us|ca|de|fr|jp|ru|au|eu|io|tv|ch|nl|nz"
-_FILES = (
-    "docx?|DOC|xlsx?|XLS|pptx?|pdf|PDF|txt|html?|jpe?g|png|gif|zip|exe|csv|xml|json|mp3|mp4|url|php|aspx?"
-)
+_FILES = "docx?|DOC|xlsx?|XLS|pptx?|pdf|PDF|txt|html?|jpe?g|png|gif|zip|exe|csv|xml|json|mp3|mp4|url|php|aspx?"
 _ADDRESS = r"""[^\s<>"“”]*[^\s<>"“”.,;:!?'’)\]}…*]"""
 _APOSTROPHE = "['’`´]"
 _CLITIC = r"(?:[sSmMdD]|re|RE|ve|VE|ll|LL)\b"

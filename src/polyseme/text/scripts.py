@@ -12,8 +12,8 @@ from unicodedata import category
 # Where combining marks live: the rest is Han, Hangul, private, or unassigned.
 _BLOCKS = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xFB00, 0x12000), range(0x16A00, 0x1F000))
 
-# Neither seen nor spoken inside words: joiners, soft hyphen, direction marks, word joiner, variation selectors.
-_INVISIBLE = "\u00ad\u200c-\u200f\u2060\U000e0100-\U000e01ef"
+# No letters by themselves: joiners, soft hyphen, direction marks, word joiner, variation selectors, skin tones.
+_ATTACHED = "\u00ad\u200c-\u200f\u2060\U000e0100-\U000e01ef\U0001f3fb-\U0001f3ff"
 
 
 def _marks() -> Iterator[str]:
@@ -29,7 +29,7 @@ def _marks() -> Iterator[str]:
 
 
 # The insides of character classes.
-MARK = "".join(_marks()) + _INVISIBLE
+MARK = "".join(_marks()) + _ATTACHED
 HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HIRAGANA = "\u3041-\u309f"
 KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
@@ -49,5 +49,5 @@ UNSPACED_WORD = (
     rf"|[\u0e40-\u0e44\u0ec0-\u0ec4]?+[{CLUSTERED}][{MARK}\u0e30\u0e32\u0e33\u0eb0\u0eb2\u0eb3]*+"
 )
 
-# Anything else: one character with its marks, or a chain of them held together by joiners (emoji).
-SYMBOL = rf"\S[{MARK}]*+(?:(?<=\u200d)[^\w\s][{MARK}]*+)*+"
+# Anything else: a flag, one character with its marks, or a chain of them held together by joiners (emoji).
+SYMBOL = rf"[\U0001f1e6-\U0001f1ff]{{2}}|\S[{MARK}]*+(?:(?<=\u200d)[^\w\s][{MARK}]*+)*+"

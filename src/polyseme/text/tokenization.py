@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from polyseme.text import any_language, english, korean
+from polyseme.text import any_language, chinese, english, korean
 from polyseme.text.sentences import split_sentences
 
 Span = tuple[int, int]
@@ -36,30 +36,20 @@ def split_text(text: str, lang: str = "en") -> list[Sentence]:
     ``lang`` is "en", "ko" or "zh"; any other language gets rules for all scripts; "whitespace" is for text that is
     split already: one sentence a line, a space between tokens.
     """
-    split_line = _SPLIT_LINE.get(lang, _split_any)
-    groups = (spans for line in _LINE.finditer(text) for spans in split_line(text, *line.span()))
+    split_line = _line_splitter(text, lang)
+    groups = (spans for line in _LINE.finditer(text) for spans in split_line(*line.span()))
     return [Sentence([text[a:b] for a, b in spans], spans) for spans in groups]
 
 
-def _split_english(text: str, start: int, end: int) -> list[list[Span]]:
-    return split_sentences(text, english.find_words(text, start, end))
-
-
-def _split_korean(text: str, start: int, end: int) -> list[list[Span]]:
-    return split_sentences(text, korean.find_words(text, start, end), korean.POLITE)
-
-
-def _split_any(text: str, start: int, end: int) -> list[list[Span]]:
-    return split_sentences(text, any_language.find_words(text, start, end))
-
-
-def _split_whitespace(text: str, start: int, end: int) -> list[list[Span]]:
-    spans = [chunk.span() for chunk in _CHUNK.finditer(text, start, end)]
-    return [spans] if spans else []
-
-
-_SPLIT_LINE: dict[str, Callable[[str, int, int], list[list[Span]]]] = {
-    "en": _split_english,
-    "ko": _split_korean,
-    "whitespace": _split_whitespace,
-}
+def _line_splitter(text: str, lang: str) -> Callable[[int, int], list[list[Span]]]:
+    """A function that splits one line of the text, given by its start and end, into sentences of words."""
+    if lang == "en":
+        return lambda start, end: split_sentences(text, english.find_words(text, start, end))
+    if lang == "ko":
+        return lambda start, end: split_sentences(text, korean.find_words(text, start, end), korean.POLITE)
+    if lang == "zh":
+        word_ends = chinese.find_word_ends(text)
+        return lambda start, end: split_sentences(text, chinese.find_words(text, start, end, word_ends))
+    if lang == "whitespace":
+        return lambda start, end: [spans] if (spans := [m.span() for m in _CHUNK.finditer(text, start, end)]) else []
+    return lambda start, end: split_sentences(text, any_language.find_words(text, start, end))
