@@ -16,7 +16,7 @@ from polyseme.engine.plan import BATCH_SENTENCES, Batch, plan_batches
 from polyseme.engine.recurrence import Direction
 from polyseme.engine.threads import Pair, one_intraop_thread
 from polyseme.engine.token_encoder import TokenEncoder
-from polyseme.engine.token_rows import CacheStats, Key, TokenRows
+from polyseme.engine.token_rows import Boundary, CacheStats, Key, TokenRows
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLMState
 from polyseme.nn.lstm import CellState
@@ -117,14 +117,15 @@ class Engine:
             run(0)
         else:
             self._at_once(lambda: run(0), lambda: run(1), len(batch.sentences) * config.cell)
-        layers = out[:, :-1].to("cpu")  # without the row for dropped boundaries
-        for number, part in zip(batch.sentences, layers.split_with_sizes(sizes, dim=1), strict=True):
-            call.layers[number] = part if len(sizes) == 1 else part.clone()  # a sentence must not hold its batch
+        with torch.inference_mode(False):
+            layers = out[:, :-1].to("cpu")  # without the row for dropped boundaries
+            for number, part in zip(batch.sentences, layers.split_with_sizes(sizes, dim=1), strict=True):
+                call.layers[number] = part if len(sizes) == 1 else part.clone()  # a sentence must not hold its batch
 
     def _encode_keys(self, keys: Sequence[Key]) -> Tensor:
         """Tokens and boundaries → [R, D]"""
-        boundaries = (self.indexer.begin_row(), self.indexer.end_row())
-        ids = [self.indexer.row(key) if isinstance(key, str) else boundaries[key] for key in keys]
+        boundaries = {Boundary.BEGIN: self.indexer.begin_row(), Boundary.END: self.indexer.end_row()}
+        ids = [boundaries[key] if isinstance(key, Boundary) else self.indexer.row(key) for key in keys]
         rows = torch.tensor(ids, dtype=torch.int64)  # [R, K]
         out = torch.empty(len(rows), self.config.projection, device=self.device)
 

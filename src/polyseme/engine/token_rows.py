@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +16,15 @@ from torch import Tensor
 
 from polyseme.engine.plan import Places
 
-#: The sentence boundaries are tokens of their own; no text can spell these keys.
-BEGIN, END = 0, 1
-Key = str | int
+
+class Boundary(Enum):
+    """The begin and end of a sentence: tokens that no text can spell."""
+
+    BEGIN = "begin"
+    END = "end"
+
+
+Key = str | Boundary
 
 #: A longer token is encoded, but not kept: a key must not weigh more than its vector.
 LONGEST_KEY = 200
@@ -62,29 +69,30 @@ class TokenRows:
     def look_up(self, sentences: Sequence[Sequence[str]]) -> Places:
         """Sentences → the row of every position in ``table``, boundaries included, valid until the next call."""
         self.calls += 1
-        keys: dict[Key, None] = {BEGIN: None, END: None}
+        keys: dict[Key, None] = dict.fromkeys(Boundary)
         for sentence in sentences:
             keys.update(dict.fromkeys(sentence))
         missing = [key for key in keys if key not in self.where]
         self.stats.hits += len(keys) - len(missing)
         self.stats.misses += len(missing)
+        if self.filled + len(missing) > self.limit:
+            self._make_room(keys, len(missing))
         if missing:
-            self._add(keys, missing)
-        where = self.where
-        rows = [row for s in sentences for row in (where[BEGIN], *map(where.__getitem__, s), where[END])]
+            self._add(missing)
+        self.stats.rows = self.filled
+        where, begin, end = self.where, self.where[Boundary.BEGIN], self.where[Boundary.END]
+        rows = [row for sentence in sentences for row in (begin, *map(where.__getitem__, sentence), end)]
         places = np.array(rows, dtype=np.int64)
         self.used[places] = self.calls
         self._forget_long(missing)
         return places
 
-    def _add(self, keys: dict[Key, None], missing: list[Key]) -> None:
-        if self.filled + len(missing) > self.limit:
-            self._make_room(keys, len(missing))
+    def _add(self, missing: list[Key]) -> None:
+        encoded = self.encode(missing)  # [R, D]
         begin, self.filled = self.filled, self.filled + len(missing)
         self._reserve(self.filled)
-        self.table[begin : self.filled] = self.encode(missing)
+        self.table[begin : self.filled] = encoded
         self.where.update((key, begin + i) for i, key in enumerate(missing))
-        self.stats.rows = self.filled
 
     def _make_room(self, needed: dict[Key, None], incoming: int) -> None:
         """Keep what this call needs, and of the rest what was used last, up to half of the limit."""
