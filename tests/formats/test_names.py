@@ -13,27 +13,20 @@ from small_models import SMALL, configs, small_model
 from torch import Tensor
 
 from polyseme.errors import FormatError
-from polyseme.formats import allennlp, bilm_tf, manylangs, names, renaming, tf_checkpoint
+from polyseme.formats import allennlp, bilm_tf, manylangs, names, steps, tf_checkpoint
 from polyseme.formats.arrays import Array, ArrayFile
 from polyseme.formats.inferred import config_from_shapes
 from polyseme.formats.names import ALLENNLP, BILM_TF, BILM_TF_WITH_PADDING, MANYLANGS
-from polyseme.formats.renaming import (
-    Gates,
-    Layout,
-    Step,
-    choose_layout,
-    expand,
-    file_arrays,
-    parameter_shapes,
-    read_tensors,
-    shapes_by_name,
-)
-from polyseme.nn.config import BiLMConfig
+from polyseme.formats.renaming import Layout, choose_layout, expand, file_arrays, read_tensors, shapes_by_name
+from polyseme.formats.shapes import parameter_shapes
+from polyseme.formats.steps import Gates, Step
+from polyseme.nn.bilm import BiLM
+from polyseme.nn.config import BiLMConfig, WordConfig
 
 STEPS: list[Step] = [
-    renaming.ReverseAxes(),
-    renaming.NegateLowerHalf(),
-    renaming.ForgetBias(),
+    steps.ReverseAxes(),
+    steps.NegateLowerHalf(),
+    steps.ForgetBias(),
     Gates("igfo", axis=0),
     Gates("ifgo", axis=0),
     Gates("igfo", axis=-1),
@@ -48,7 +41,7 @@ def file_of(arrays: dict[str, Tensor]) -> ArrayFile:
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: str(step))
 def test_a_step_can_be_undone(step: Step) -> None:
     x = torch.arange(64.0).reshape(8, 8)  # whole numbers, so that adding a constant rounds nothing
-    x = x if not isinstance(step, renaming.ForgetBias) else x[0]
+    x = x if not isinstance(step, steps.ForgetBias) else x[0]
     assert torch.equal(step.save(step.load(x)), x)
     assert torch.equal(step.load(step.save(x)), x)
     assert not torch.equal(step.load(x), x)
@@ -106,6 +99,19 @@ def test_shapes_alone_tell_the_network(config: BiLMConfig) -> None:
     released = replace(config.characters, activation="relu", max_characters=50)
     expected = replace(config, characters=released, cell_clip=3.0, projection_clip=3.0, skip_connections=True)
     assert found == expected
+
+
+@given(configs())
+@settings(max_examples=30)
+def test_shapes_are_those_of_the_network(config: BiLMConfig) -> None:
+    expected = {name: tuple(x.shape) for name, x in BiLM(config).state_dict().items()}
+    assert parameter_shapes(config) == expected
+
+
+def test_shapes_of_a_network_of_words_and_characters() -> None:
+    config = replace(SMALL, words=WordConfig(5, 3))
+    expected = {name: tuple(x.shape) for name, x in BiLM(config).state_dict().items()}
+    assert parameter_shapes(config) == expected
 
 
 def test_every_parameter_has_one_place() -> None:

@@ -56,20 +56,22 @@ def test_the_vectors_of_simple_elmo(name: str, size: int, warm_up: bool) -> None
     assert_same_as_golden(vectors[:, -1], expected[f"vectors_top_{ending}"], "nlpl")
 
 
+@pytest.mark.parametrize("warm_up", [False, True])
 @pytest.mark.parametrize("name", files(*(f"nlpl/{name}_expected.npz" for name in CONTAINERS)))
-def test_the_sentence_averages_of_simple_elmo(name: str) -> None:
+def test_the_sentence_averages_of_simple_elmo(name: str, warm_up: bool) -> None:
     """With its quirks: padding counts, and the axes of all layers are reshaped where they should be exchanged."""
     container = CONTAINERS[name.removeprefix("nlpl/").removesuffix("_expected.npz")]
     expected = np.load(golden(name))
-    vectors = simple_elmo(load(golden(f"nlpl/{container}")), warm_up=False, size=32)
+    vectors = simple_elmo(load(golden(f"nlpl/{container}")), warm_up=warm_up, size=32)
+    ending = f"warmup{int(warm_up)}_bs32"
     for kind, values in (("average", vectors.mean(axis=1)), ("top", vectors[:, -1])):
         means = values.mean(axis=1)
         unit = means / np.linalg.norm(means, axis=1, keepdims=True)
-        assert_same_as_golden(unit, expected[f"average_{kind}_warmup0_bs32"], "nlpl averages")
+        assert_same_as_golden(unit, expected[f"average_{kind}_{ending}"], "nlpl averages")
     sentences, layers, longest, width = vectors.shape
     means = vectors.reshape(sentences, longest, layers, width).mean(axis=1)
     unit = means / np.linalg.norm(means, axis=(1, 2), keepdims=True)
-    assert_same_as_golden(unit, expected["average_all_warmup0_bs32"], "nlpl averages")
+    assert_same_as_golden(unit, expected[f"average_all_{ending}"], "nlpl averages")
 
 
 def proteins() -> dict[str, list[str]]:

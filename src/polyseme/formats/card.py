@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from polyseme.formats.model import StoredModel
-from polyseme.formats.renaming import parameter_shapes
+from polyseme.formats.shapes import parameter_shapes
 from polyseme.nn.config import BiLMConfig
 
 

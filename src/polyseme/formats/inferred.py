@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.names import CHARACTER_TABLE
-from polyseme.formats.renaming import Shape
+from polyseme.formats.shapes import Shape
 from polyseme.nn.config import BiLMConfig, CharacterConfig
 
 ASSUMED = ("cell_clip 3", "projection_clip 3", "activation relu", "max_characters 50", "skip connections")

@@ -9,15 +9,13 @@ ELMoForManyLangs     as AllenNLP, no row 0  as AllenNLP
 
 from __future__ import annotations
 
-from polyseme.formats.renaming import (
+from polyseme.formats.renaming import Layout, Rename, Table
+from polyseme.formats.steps import (
     ForgetBias,
     Gates,
-    Layout,
     LeadingAxis,
     NegateLowerHalf,
-    Rename,
     ReverseAxes,
-    Table,
     WithoutPaddingRow,
     WithPaddingRow,
 )

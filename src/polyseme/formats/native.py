@@ -28,7 +28,7 @@ from polyseme.formats.folders import folder_when_complete
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import MixWeights, OutputProjection, SoftmaxWeights, StoredModel
 from polyseme.formats.native_indexer import CHARACTERS, WORDS, indexer_settings, read_indexer, read_words, write_entries
-from polyseme.formats.renaming import parameter_shapes
+from polyseme.formats.shapes import parameter_shapes
 from polyseme.nn.config import BiLMConfig
 
 TITLE = "native"
