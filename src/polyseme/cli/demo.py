@@ -84,31 +84,30 @@ def _model(console: Console, out: Path) -> tuple[str, bool]:
         return "en", False
     _title(console, "No trained model is bundled yet: the demo trains a toy")
     from polyseme.elmo import Elmo
-    from polyseme.pretrain.toy import CHANGES, TEXT, train_toy
+    from polyseme.pretrain.toy import CHANGES, TEXT, TOKENS, train_toy
 
     changes = " ".join(f"--set {change}" for change in CHANGES)
     _command(console, f"polyseme prepare {TEXT.name} --out corpus")
     _command(console, f"polyseme pretrain corpus --recipe tiny {changes} --out run")
     folder = out / "model"
-    with tempfile.TemporaryDirectory() as temporary, _training_bar(console) as watch:
-        Elmo.from_pretrained(train_toy(Path(temporary), watch=watch)).save_pretrained(folder)
+    with tempfile.TemporaryDirectory() as temporary, _training_bar(console, TOKENS) as watch:
+        Elmo.from_pretrained(train_toy(Path(temporary), tokens=TOKENS, watch=watch)).save_pretrained(folder)
     return folder.as_posix(), True
 
 
 @contextmanager
-def _training_bar(console: Console) -> Iterator[Watch]:
+def _training_bar(console: Console, tokens: int) -> Iterator[Watch]:
     """A bar while the toy is trained, and one line when it is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from polyseme.pretrain.run import Watch
-    from polyseme.pretrain.toy import TOKENS
 
     reports: list[StepReport] = []
     began = time.monotonic()
     columns = (TextColumn("training"), BarColumn(), TextColumn("loss {task.description}"), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True, width=console.width), transient=True) as bar:
-        task = bar.add_task("", total=TOKENS)
+        task = bar.add_task("", total=tokens)
 
         def stepped(report: StepReport) -> None:
             reports.append(report)

@@ -1,0 +1,114 @@
+"""0 done, 1 failed with one sentence, 2 wrong use, 130 interrupted; never a traceback."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import polyseme, start, toy_model
+
+from polyseme.pretrain.toy import TEXT
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
+PATIENCE = 300.0  # seconds; the machine may be busy
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    """Until a running verb has made a file."""
+    deadline = time.monotonic() + PATIENCE
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, f"{path.name} did not appear"
+        time.sleep(0.01)
+
+
+def interrupt(process: subprocess.Popen[str]) -> str:
+    """Press Ctrl-C; what the verb says to that."""
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    return said
+
+
+def test_done() -> None:
+    polyseme("info", str(toy_model()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["info", "nowhere.zip"], "nowhere.zip"),
+        (["convert", "nowhere.zip", "there"], "nowhere.zip"),
+        (["embed", "nowhere.txt", "--model", "TOY"], "nowhere.txt"),
+        (["embed", "text.txt", "--model", "TOY", "--out", "vectors.xls"], "vectors.xls"),
+        (["prepare", "nowhere.txt", "--out", "corpus"], "nowhere.txt"),
+        (["pretrain", "nowhere", "--out", "run"], "nowhere"),
+        (["pretrain", "nowhere", "--recipe", "huge", "--out", "run"], "huge"),
+    ],
+)
+def test_failed_in_one_sentence(
+    arguments: list[str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text("Some text.\n", encoding="utf-8")
+    result = polyseme(*(str(toy_model()) if word == "TOY" else word for word in arguments), code=1)
+    assert result.stdout == ""
+    (sentence,) = result.stderr.splitlines()
+    assert sentence.startswith("polyseme: ")
+    assert named in sentence
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["embedd"],
+        ["embed"],
+        ["embed", "a.txt", "--dtype", "float8"],
+        ["info"],
+        ["info", "model", "--frobnicate"],
+        ["convert", "only-one"],
+        ["prepare", "a.txt"],
+        ["pretrain", "corpus"],
+        ["pretrain", "corpus", "--out", "run", "--seed", "x"],
+    ],
+)
+def test_wrong_use(arguments: list[str]) -> None:
+    result = polyseme(*arguments, code=2)
+    assert "Usage: polyseme" in result.stderr
+    assert result.stdout == ""
+
+
+@POSIX
+def test_a_file_that_may_not_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file, not a folder")
+    result = polyseme("demo", "--out", str(tmp_path / "taken" / "inside"), code=1)
+    (sentence,) = result.stderr.splitlines()
+    assert "taken" in sentence
+
+
+@POSIX
+def test_an_interrupted_pretrain_leaves_a_checkpoint_and_goes_on(tmp_path: Path) -> None:
+    polyseme("prepare", str(TEXT), "--out", str(tmp_path / "corpus"), "--quiet")
+    small = ["--set", "softmax.kind=full", "--set", "text.tokens=160", "--set", "budget.validate_every=300"]
+    process = start("pretrain", "corpus", "--recipe", "tiny", *small, "--out", "run", cwd=tmp_path)
+    wait_for(tmp_path / "run" / "last.safetensors", process)
+    assert "polyseme: interrupted" in interrupt(process)
+    assert not (tmp_path / "run" / "model").exists()
+    resume = ["--resume", "--set", "budget.tokens=1000"]
+    polyseme("pretrain", str(tmp_path / "corpus"), "--out", str(tmp_path / "run"), *resume)
+    polyseme("info", str(tmp_path / "run" / "model"))
+
+
+@POSIX
+def test_an_interrupted_embed_says_how_to_go_on(tmp_path: Path) -> None:
+    text = "".join(f"Sentence {number} of a text that takes its time.\n" for number in range(100_000))
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    process = start("embed", "text.txt", "--model", str(toy_model()), "--out", "vectors.npz", cwd=tmp_path)
+    wait_for(tmp_path / "vectors.npz.parts" / "1-of-1" / "job.json", process)
+    assert "--resume" in interrupt(process)
+    assert not (tmp_path / "vectors.npz").exists()

@@ -1,0 +1,117 @@
+"""What the help says, line by line, and what it costs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+from command_line import PLAIN, parse, polyseme
+
+from polyseme import __version__
+from polyseme.cli.app import VERBS, help_and_examples
+
+HELP = """\
+ Usage: polyseme [OPTIONS] COMMAND [ARGS]...
+ Contextual word vectors from bidirectional language models (ELMo).
+╭─ Options ────────────────────────────────────────────────────────────────────╮
+│ --version          <bool>  Print the version.                                │
+│ --help     -h      <bool>  Show this message and exit.                       │
+╰──────────────────────────────────────────────────────────────────────────────╯
+╭─ Use a model ────────────────────────────────────────────────────────────────╮
+│ demo      Show what polyseme does: tokens, vectors, the senses of a word,    │
+│           files.                                                             │
+│ embed     Turn text files of any size into vectors; killed at any moment,    │
+│           the job goes on with --resume.                                     │
+│ info      Say what a model is: its format, shape, parameters, vocabulary,    │
+│           languages and licence, and check its weights.                      │
+│ convert   Read a model of any format and write it as another.                │
+╰──────────────────────────────────────────────────────────────────────────────╯
+╭─ Make a model ───────────────────────────────────────────────────────────────╮
+│ prepare   Turn text of any size into a corpus to train on.                   │
+│ pretrain  Train a biLM on a prepared corpus.                                 │
+╰──────────────────────────────────────────────────────────────────────────────╯
+"""
+
+BY_NAME = {verb.__name__: verb for verbs in VERBS.values() for verb in verbs}
+
+#: The same word means the same thing in every verb: the type of its value.
+SAME_WORDS = {
+    "--model": str,
+    "--out": Path,
+    "--lang": str,
+    "--resume": bool,
+    "--seed": int,
+    "--threads": int,
+    "--quiet": bool,
+    "--json": bool,
+}
+
+
+def examples_of(verb: Callable[..., None]) -> list[str]:
+    return re.findall(r"polyseme .*", help_and_examples(verb)[1])
+
+
+def test_help_line_by_line() -> None:
+    printed = [line.rstrip() for line in polyseme("--help").stdout.splitlines()]
+    assert [line for line in printed if line] == HELP.splitlines()
+
+
+def test_without_arguments_there_is_help_too() -> None:
+    assert " Usage: polyseme [OPTIONS] COMMAND [ARGS]..." in polyseme(code=2).output
+
+
+def test_version() -> None:
+    assert polyseme("--version").stdout == f"polyseme {__version__}\n"
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_help_of_a_verb_ends_with_its_two_examples(name: str) -> None:
+    examples = examples_of(BY_NAME[name])
+    assert len(examples) == 2
+    assert all(example.split()[1] == name for example in examples)
+    lines = [" ".join(line.split()) for line in polyseme(name, "--help").stdout.splitlines()]
+    assert " ".join(line for line in lines[lines.index("Examples:") + 1 :] if line) == " ".join(examples)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_examples_parse(name: str) -> None:
+    for example in examples_of(BY_NAME[name]):
+        assert parse(example).params
+
+
+def options_of(verb: Callable[..., None]) -> Iterator[tuple[str, Any, str | None]]:
+    """(option or argument, type of its value, its help)"""
+    for name, hint in get_type_hints(verb, include_extras=True).items():
+        if name != "return":
+            kind, settings = get_args(hint)
+            kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
+            words = settings.param_decls or [f"--{name.replace('_', '-')}"]
+            yield words[0], kinds[0], settings.help
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_option_is_explained_and_the_same_words_mean_the_same(name: str) -> None:
+    for word, kind, explained in options_of(BY_NAME[name]):
+        assert explained, f"{name} {word} has no help"
+        assert kind is SAME_WORDS.get(word, kind), f"{name} {word}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count the time of child processes")
+@pytest.mark.parametrize(("arguments", "seconds"), [(["-c", "import polyseme"], 0.15), (["-m", "polyseme", "-h"], 0.6)])
+def test_start_is_quick(arguments: list[str], seconds: float) -> None:
+    """In time of the processor, the best of three: the clock on the wall would measure other programs."""
+    assert min(cpu_seconds(arguments) for _ in range(3)) < seconds
+
+
+def cpu_seconds(arguments: list[str]) -> float:
+    before = os.times()
+    subprocess.run([sys.executable, *arguments], env=os.environ | PLAIN, stdout=subprocess.DEVNULL, check=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system

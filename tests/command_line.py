@@ -1,0 +1,59 @@
+"""The command line from outside: parsed, run in this process or in one of its own, and a toy model to run it on."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+from polyseme.cli.app import app
+
+#: So that what is printed does not depend on the terminal or the platform.
+PLAIN = {"COLUMNS": "80", "TERMINAL_WIDTH": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "TERM": "dumb"}
+
+
+def parse(line: str) -> Any:
+    """A command line ("polyseme info model") → its parsed context; wrong use raises click's UsageError."""
+    program, *arguments = shlex.split(line)
+    assert program == "polyseme"
+    command: Any = get_command(app)
+    while hasattr(command, "commands"):  # a group of verbs
+        name, *arguments = arguments
+        command = command.commands[name]
+    return command.make_context(line, arguments)
+
+
+def polyseme(*arguments: str, code: int = 0) -> Result:
+    """Run a verb in this process, and see that it ends with ``code``."""
+    result = CliRunner(env=PLAIN).invoke(app, list(arguments))
+    assert result.exit_code == code, f"{result.output}\n{result.exception!r}"
+    return result
+
+
+def start(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
+    """A verb in a process of its own; standard output and error are pipes."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "polyseme", *arguments],
+        cwd=cwd,
+        env=os.environ | PLAIN,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        **options,
+    )
+
+
+@cache
+def toy_model() -> Path:
+    """A native folder, as `polyseme demo` trains it, only much shorter."""
+    from polyseme.pretrain.toy import train_toy
+
+    return train_toy(Path(tempfile.mkdtemp(prefix="polyseme-toy-")), tokens=2000)
