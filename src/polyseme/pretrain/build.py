@@ -27,17 +27,22 @@ RARE = 2
 
 def new_model(recipe: Recipe, corpus: Corpus, seed: int) -> tuple[LanguageModel, Indexer]:
     """A model in the recipe's shape for the corpus's words, with the original's random first weights."""
-    corpus.vocabulary.check_for_training()
-    if recipe.softmax.kind == "sampled" and recipe.softmax.negatives >= len(corpus.vocabulary):
-        raise ConfigError(
-            f"the recipe draws {recipe.softmax.negatives} negatives from a vocabulary of {len(corpus.vocabulary)} "
-            "words; use --set softmax.kind=full for so few words"
-        )
+    check_words(recipe, corpus.vocabulary)
     indexer = new_indexer(recipe.model, corpus)
     torch.manual_seed(seed)
     bilm = BiLM(bilm_config(recipe.model, indexer))
     softmax = Softmax(len(corpus.vocabulary), recipe.model.projection)
     return language_model(bilm, softmax, indexer, share_words=recipe.softmax.share_words), indexer
+
+
+def check_words(recipe: Recipe, vocabulary: Vocabulary) -> None:
+    """Refuse words that this recipe cannot train a softmax for."""
+    vocabulary.check_for_training()
+    if recipe.softmax.kind == "sampled" and recipe.softmax.negatives >= len(vocabulary):
+        raise ConfigError(
+            f"the recipe draws {recipe.softmax.negatives} negatives from a vocabulary of {len(vocabulary)} "
+            "words; use --set softmax.kind=full for so few words"
+        )
 
 
 def language_model(bilm: BiLM, softmax: Softmax, indexer: Indexer, *, share_words: bool = False) -> LanguageModel:

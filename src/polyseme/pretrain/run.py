@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,20 +23,19 @@ import torch
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
 from polyseme.formats.native import save_native
-from polyseme.nn.softmax import Softmax
 from polyseme.pretrain.batches import TypeTable
-from polyseme.pretrain.build import language_model, new_model, stored_model
+from polyseme.pretrain.build import check_words, new_model, stored_model, trained_model
 from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoint
 from polyseme.pretrain.corpus import META, Corpus, open_corpus
 from polyseme.pretrain.distributed import Processes, join_processes
-from polyseme.pretrain.evaluate import Likelihood, evaluate
+from polyseme.pretrain.evaluate import Likelihood, evaluate, warm_states
 from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.locks import exclusive
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
 from polyseme.pretrain.recipe import Recipe, recipe_from_dict
 from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
-from polyseme.pretrain.trainer import Hooks, StepReport, Training, new_optimizer, train
+from polyseme.pretrain.trainer import Hooks, StepReport, Training, look_at_held_out_text, new_optimizer, train
 from polyseme.text.atomic import replace_when_complete
 from polyseme.text.indexing import Indexer
 from polyseme.text.readers import read_documents
@@ -78,11 +78,20 @@ class RunPlan:
     card: dict[str, Any] = field(default_factory=dict)
 
 
+#: The model that a run begins with, and what it reads of a token.
+FirstModel = Callable[[RunPlan, Corpus], tuple[LanguageModel, Indexer]]
+
+
 def pretrain(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Path:
     """Train until the budget is used up; the folder of the finished model."""
+    return run_plan(plan, _first_model, resume=resume, watch=watch)
+
+
+def run_plan(plan: RunPlan, first_model: FirstModel, *, resume: bool, watch: Watch | None) -> Path:
+    """The same from any first model."""
     corpus = open_corpus(plan.corpus)
     with join_processes(plan.device) as processes, _only_one(plan.out, processes, resume):
-        run = _start(plan, corpus, processes, resume)
+        run = _start(plan, corpus, first_model, processes, resume)
         with _runner(plan) as runner:
             return run.to_the_end(runner, watch or Watch())
 
@@ -167,7 +176,8 @@ class _Run:
 
     def to_the_end(self, runner: Runner, watch: Watch) -> Path:
         out, training, first = self.plan.out, self.training, self.training.processes.first
-        journal = Journal(out, after_step=training.step) if first else None
+        new = training.step == 0 and training.best == math.inf
+        journal = Journal(out, after_step=-1 if new else training.step) if first else None
         begun = time.monotonic()
 
         def stepped(report: StepReport) -> None:
@@ -176,7 +186,9 @@ class _Run:
                 watch.stepped(report)
 
         def validate(training: Training) -> float:
-            found = evaluate(training.model, self.held_out, self.corpus.vocabulary, self.indexer, runner)
+            model, indexer = training.model, self.indexer
+            start = warm_states(model, indexer) if self.plan.recipe.text.read == "windows" else None
+            found = evaluate(model, self.held_out, self.corpus.vocabulary, indexer, runner, start=start)
             likelihood = sum(found, Likelihood())
             if journal is not None:
                 journal.validation(training.step, training.tokens, likelihood, self.seconds + time.monotonic() - begun)
@@ -193,9 +205,13 @@ class _Run:
                 journal.flush()
             save_checkpoint(training, out / LAST, self.fingerprint)
 
+        hooks = Hooks(stepped, validate, improved, checkpoint)
         watch.started(training)
         try:
-            train(training, runner, Hooks(stepped, validate, improved, checkpoint))
+            if new and self.plan.init is not None:  # how good the weights are that it begins with
+                look_at_held_out_text(training, hooks)
+                checkpoint(training)
+            train(training, runner, hooks)
         except KeyboardInterrupt:
             checkpoint(training)
             raise
@@ -238,12 +254,13 @@ def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[s
     }
 
 
-def _start(plan: RunPlan, corpus: Corpus, processes: Processes, resume: bool) -> _Run:
+def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Processes, resume: bool) -> _Run:
     recipe = plan.recipe
     sentences, held_out = held_out_sentences(plan, corpus)
-    model, indexer = _first_model(plan, corpus)
+    model, indexer = first_model(plan, corpus)
     model.to(plan.device)
-    order = _order(plan, corpus, indexer, sentences, processes)
+    table = TypeTable.of_corpus(corpus, indexer)
+    order = _order(plan, corpus, table, sentences, model.bilm.config.directions, processes)
     training = Training(recipe, model, new_optimizer(recipe.optimizer, model), order, plan.seed, processes)
     fingerprint = hashlib.sha256((corpus.folder / META).read_bytes()).hexdigest()
     seconds = 0.0
@@ -276,15 +293,14 @@ def _first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]
             f"{plan.init} has no softmax for the words of this corpus; prepare the corpus with --vocabulary "
             "and the model's vocab.txt, or use polyseme finetune"
         )
-    softmax = Softmax(len(stored.vocabulary), stored.config.projection)
-    softmax.load_state_dict({"weight": stored.softmax.weight, "bias": stored.softmax.bias})
-    return language_model(stored.bilm().train(), softmax, stored.indexer), stored.indexer
+    check_words(plan.recipe, corpus.vocabulary)
+    return trained_model(stored).train(), stored.indexer
 
 
-def _order(plan: RunPlan, corpus: Corpus, indexer: Indexer, sentences: int, processes: Processes) -> Order:
-    choice, table = plan.recipe.text, TypeTable.of_corpus(corpus, indexer)
-    directions = 2 if plan.recipe.model.bidirectional else 1
-    share = (processes.rank, processes.world)
+def _order(
+    plan: RunPlan, corpus: Corpus, table: TypeTable, sentences: int, directions: int, processes: Processes
+) -> Order:
+    choice, share = plan.recipe.text, (processes.rank, processes.world)
     if choice.read == "sentences":
         return SentenceOrder(
             corpus,
