@@ -84,9 +84,9 @@ class Elmo:
         self.mix = mix_weights(mix, stored.config.layers + 1)
         self.lang = lang or card_language(stored)
         self.engine = Engine(stored, cache_mb=cache_mb, device=self.device)
-        self._carried: BiLMState | None = None
+        self._memory: BiLMState | None = None
         if state == "warm":
-            _, self._carried = self.engine.encode_carrying([WARM_TEXT.split()])
+            _, self._memory = self.engine.encode_carrying([WARM_TEXT.split()])
 
     @classmethod
     def from_pretrained(
@@ -225,11 +225,11 @@ class Elmo:
     def _run(self, sentences: list[Sequence[str]]) -> list[Tensor]:
         """Sentences → layers [L+1, N, W] each, from the state that ``self.state`` says."""
         if self.state == "carry":
-            start = self._carried.rows(len(sentences)) if self._carried else None
+            start = self._memory.rows(len(sentences)) if self._memory else None
             layers, final = self.engine.encode_carrying(sentences, start)
-            self._carried = self._carried.replace_rows(final) if self._carried else final
+            self._memory = self._memory.replace_rows(final) if self._memory else final
             return layers
-        return self.engine.encode(sentences, self._carried.expand(len(sentences)) if self._carried else None)
+        return self.engine.encode(sentences, self._memory.expand(len(sentences)) if self._memory else None)
 
     def _encoding(self, text: _Text, layers: list[Floats]) -> Encoding:
         ends = np.cumsum([len(sentence) for sentence in text.sentences], dtype=np.int64).tolist()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,8 @@ class Encoding:
         positions = self.find(word)
         if len(positions) != 1:
             raise InputError(_not_once(word, positions, self.tokens))
-        return self.vectors[positions[0]]
+        vector: Floats = self.vectors[positions[0]]
+        return vector
 
     def mean(self) -> Floats:
         """One vector [W] for the text: the mean over its tokens; zero for an empty text."""
@@ -66,12 +67,15 @@ def mix_weights(mix: Mix, layers: int) -> tuple[float, ...]:
     """One weight per layer: uniform for None, one layer for its number or "top", or the weights that are given."""
     if mix is None:
         return (1 / layers,) * layers
-    chosen: Any = layers - 1 if mix == "top" else mix
-    if isinstance(chosen, int) and not isinstance(chosen, bool) and -layers <= chosen < layers:
-        return tuple(float(number == chosen % layers) for number in range(layers))
-    if isinstance(chosen, int | str):
+    layer = layers - 1 if isinstance(mix, str) and mix == "top" else mix
+    if isinstance(layer, int) and not isinstance(layer, bool) and -layers <= layer < layers:
+        return tuple(float(number == layer % layers) for number in range(layers))
+    try:
+        weights = tuple(map(float, layer))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        weights = ()
+    if not weights or not all(map(math.isfinite, weights)):
         raise ConfigError(f"mix is {mix!r}, but should be a layer from 0 to {layers - 1}, 'top', or {layers} weights")
-    weights = tuple(float(weight) for weight in chosen)
     if len(weights) != layers:
         raise ConfigError(
             f"mix has {len(weights)} weights, but the model has {layers} layers, the token layer included"
