@@ -64,14 +64,14 @@ def pretrain(
         device=device,
         threads=threads or parallel_threads(),
     )
-    with _progress(quiet or os.environ.get("RANK", "0") != "0") as watch:
+    with progress(quiet or os.environ.get("RANK", "0") != "0") as watch:
         model = run_training(plan, resume=resume, watch=watch or Watch())
     if not quiet and os.environ.get("RANK", "0") == "0":
         typer.echo(f"The model is in {model}. Next: polyseme embed TEXT --model {model} --out vectors.h5", err=True)
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Watch | None]:
+def progress(quiet: bool) -> Iterator[Watch | None]:
     """A bar where a person watches, a line a minute where not."""
     if quiet:
         yield None

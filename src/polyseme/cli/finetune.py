@@ -1,0 +1,105 @@
+"""polyseme finetune: a trained model and a corpus folder → a model of that corpus."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyseme.cli.pretrain import progress
+from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
+
+if TYPE_CHECKING:
+    from polyseme.pretrain.finetune import Outcome
+
+
+def finetune(
+    model: Annotated[str, typer.Argument(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")],
+    corpus: Annotated[Path, typer.Argument(help="A folder that polyseme prepare wrote.", metavar="DIR")],
+    out: Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")],
+    recipe: Annotated[
+        str, typer.Option(help="A recipe by its name, or a .toml file; the shape is the model's.", metavar="NAME")
+    ] = "finetune",
+    change: Annotated[
+        list[str] | None, typer.Option("--set", help="Change one value of the recipe.", metavar="KEY=VALUE")
+    ] = None,
+    softmax_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Tokens that fit a new softmax first, if the model's lacks words of the corpus; "
+            "as many as the budget to leave the biLM as it is.",
+            metavar="N",
+            min=0,
+        ),
+    ] = None,
+    valid: Annotated[
+        Path | None,
+        typer.Option(help="Held-out text; without it the end of the corpus is held out.", metavar="FILE"),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")] = False,
+    seed: Annotated[int, typer.Option(help="Of order and dropout.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+    threads: Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the perplexities as JSON.")] = False,
+) -> None:
+    """Go on training a model on a corpus of your own, and say how much better it predicts it.
+
+    The new model has the words of the corpus: those that the model's softmax has keep their rows; others, or a whole
+    softmax where there is none, are fitted first while the biLM stays as it is.
+
+    Examples:
+
+      polyseme finetune en corpus --out run --set budget.tokens=2000000
+
+      polyseme finetune elmo_weights.hdf5 corpus --out run --softmax-tokens 3000000
+    """
+    from polyseme.pretrain.finetune import finetune as run_finetuning
+    from polyseme.pretrain.recipe import change_recipe, load_recipe
+    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, recipe_of_run
+
+    changes = [*(change or []), *([f"budget.softmax_tokens={softmax_tokens}"] if softmax_tokens is not None else [])]
+    chosen = change_recipe(recipe_of_run(out), changes) if resume else load_recipe(recipe, changes)
+    plan = RunPlan(
+        corpus=corpus,
+        out=out,
+        recipe=chosen,
+        valid=valid,
+        init=model,
+        seed=seed,
+        device=device,
+        threads=threads or parallel_threads(),
+    )
+    speaks = os.environ.get("RANK", "0") == "0"
+    with progress(quiet or not speaks) as watch:
+        outcome = run_finetuning(plan, resume=resume, watch=watch or Watch())
+    if not speaks:
+        return
+    _print(outcome, as_json)
+    if not quiet:
+        typer.echo(f"The model is in {outcome.model}. Next: polyseme evaluate {outcome.model} FILE", err=True)
+
+
+def _print(outcome: Outcome, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({**asdict(outcome), "model": str(outcome.model)}))
+        return
+    rows = {"before": outcome.before, "softmax fitted": outcome.fitted, "after": outcome.after}
+    columns = ("forward", "backward", "average", "bits_per_byte")
+    if not on_terminal():
+        print_tsv(("held-out perplexity", *columns))
+        for name, figures in rows.items():
+            if figures is not None:
+                print_tsv((name, *(figures[column] for column in columns)))
+        return
+    table = new_table(
+        "held-out perplexity", "forward", "backward", "average", "bits per byte", left=("held-out perplexity",)
+    )
+    for name, figures in rows.items():
+        if figures is not None:
+            table.add_row(name, *(f"{figures[column]:,.2f}" for column in columns[:3]), f"{figures[columns[3]]:.4f}")
+    print_table(table)

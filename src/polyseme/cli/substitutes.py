@@ -1,0 +1,69 @@
+"""polyseme substitutes: what else could stand in a word's place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
+
+if TYPE_CHECKING:
+    from polyseme.lm.substitutes import Substitute
+
+
+def substitutes(
+    text: Annotated[str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."')],
+    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    k: Annotated[int, typer.Option("--k", "-k", help="How many words.", min=1)] = 10,
+    direction: Annotated[
+        Literal["both", "forward", "backward"],
+        typer.Option(help="Judge by both sides of the word, by what stands before it, or by what stands after it."),
+    ] = "both",
+    exclude_original: Annotated[
+        bool, typer.Option("--exclude-original", help="Leave out the word that stands there.")
+    ] = False,
+    lang: Annotated[str | None, typer.Option(help="How text is split, if not as the model says.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """Say which words could stand in the place of the one in brackets, the likeliest first.
+
+    In a pipe: tab-separated lines.
+
+    Examples:
+
+      polyseme substitutes "Here is your birthday [present]."
+
+      polyseme substitutes "He sat on the [bank] of the river." --k 5 --direction backward
+    """
+    from polyseme.elmo import Elmo
+
+    elmo = Elmo.from_pretrained(model, lang=lang)
+    found = elmo.substitutes(text, k, direction=direction, exclude_original=exclude_original)
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found], ensure_ascii=False, indent=2))
+    elif on_terminal():
+        _print_table(found)
+    else:
+        print_tsv(("word", "probability", "forward", "backward"))
+        for one in found:
+            print_tsv((one.word, one.probability, one.forward, one.backward))
+
+
+def _print_table(found: list[Substitute]) -> None:
+    from rich.markup import escape
+
+    table = new_table("word", "probability", "", "from what stands before", "after", left=("word", ""))
+    for one in found:
+        backward = "" if one.backward is None else _percent(one.backward)
+        largest = found[0].probability or 1.0
+        table.add_row(
+            escape(one.word), _percent(one.probability), bar(one.probability / largest), _percent(one.forward), backward
+        )
+    print_table(table)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if share >= 0.001 else f"{share:.1e}"

@@ -1,0 +1,53 @@
+"""Rows for people and for programs: a table on a terminal, tab-separated lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def on_terminal() -> bool:
+    """Whether a person reads standard output."""
+    return sys.stdout.isatty()
+
+
+def print_tsv(row: Iterable[object]) -> None:
+    """One line; numbers that are not whole with six digits, nothing for None."""
+    typer.echo("\t".join(_plain(value) for value in row))
+
+
+def new_table(*columns: str, title: str | None = None, left: Sequence[str] = ()) -> Table:
+    """An empty table whose columns are numbers, but for those that ``left`` names."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        table.add_column(column, justify="left" if column in left else "right", no_wrap=column in left)
+    return table
+
+
+def print_table(table: Table) -> None:
+    from rich.console import Console
+
+    Console().print(table)
+
+
+def bar(share: float, width: int = 16) -> str:
+    """A bar of ``width`` characters at most, drawn to an eighth of a character."""
+    eighths = round(8 * width * min(1.0, max(0.0, share)))
+    return EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
