@@ -25,17 +25,27 @@ HELP = """\
 │ --help     -h      <bool>  Show this message and exit.                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Use a model ────────────────────────────────────────────────────────────────╮
-│ demo      Show what polyseme does: tokens, vectors, the senses of a word,    │
-│           files.                                                             │
-│ embed     Turn text files of any size into vectors; killed at any moment,    │
-│           the job goes on with --resume.                                     │
-│ info      Say what a model is: its format, shape, parameters, vocabulary,    │
-│           languages and licence, and check its weights.                      │
-│ convert   Read a model of any format and write it as another.                │
+│ demo         Show what polyseme does: tokens, vectors, the senses of a word, │
+│              files.                                                          │
+│ embed        Turn text files of any size into vectors; killed at any moment, │
+│              the job goes on with --resume.                                  │
+│ info         Say what a model is: its format, shape, parameters, vocabulary, │
+│              languages and licence, and check its weights.                   │
+│ convert      Read a model of any format and write it as another.             │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Make a model ───────────────────────────────────────────────────────────────╮
-│ prepare   Turn text of any size into a corpus to train on.                   │
-│ pretrain  Train a biLM on a prepared corpus.                                 │
+│ prepare      Turn text of any size into a corpus to train on.                │
+│ pretrain     Train a biLM on a prepared corpus.                              │
+│ finetune     Go on training a model on a corpus of your own, and say how     │
+│              much better it predicts it.                                     │
+│ evaluate     Say how well a model predicts text: exact perplexity with the   │
+│              full softmax, forward, backward and average.                    │
+╰──────────────────────────────────────────────────────────────────────────────╯
+╭─ Ask a model ────────────────────────────────────────────────────────────────╮
+│ score        Say how likely each word of a text is, given what stands before │
+│              it and given what stands after it.                              │
+│ substitutes  Say which words could stand in the place of the one in          │
+│              brackets, the likeliest first.                                  │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 """
 

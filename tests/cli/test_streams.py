@@ -21,6 +21,12 @@ def test_json_is_all_that_stands_on_standard_output(tmp_path: Path) -> None:
     assert json.loads(prepared.stdout)["sentences"] == 100
     described = polyseme("info", str(toy_model()), "--json")
     assert json.loads(described.stdout)["parameters"] > 0
+    words = polyseme("substitutes", "Live in the [present].", "--model", str(toy_model()), "--k", "3", "--json")
+    assert len(json.loads(words.stdout)) == 3
+    scored = polyseme("score", "Live in the present.", "--model", str(toy_model()), "--json")
+    assert json.loads(scored.stdout)["id"] == "0"
+    evaluated = polyseme("evaluate", str(toy_model()), str(TEXT), "--json")
+    assert json.loads(evaluated.stdout)["average"] > 1
 
 
 def test_quiet_says_nothing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -18,15 +19,20 @@ from polyseme import __version__
 from polyseme.cli.convert import convert
 from polyseme.cli.demo import demo
 from polyseme.cli.embed import embed
+from polyseme.cli.evaluate import evaluate
+from polyseme.cli.finetune import finetune
 from polyseme.cli.info import info
 from polyseme.cli.prepare import prepare
 from polyseme.cli.pretrain import pretrain
+from polyseme.cli.score import score
+from polyseme.cli.substitutes import substitutes
 from polyseme.errors import PolysemeError
 
 #: The verbs as ``polyseme --help`` groups them.
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
     "Use a model": (demo, embed, info, convert),
-    "Make a model": (prepare, pretrain),
+    "Make a model": (prepare, pretrain, finetune, evaluate),
+    "Ask a model": (score, substitutes),
 }
 
 app = typer.Typer(
@@ -85,11 +91,11 @@ def _failed(sentence: str) -> typer.Exit:
 def help_and_examples(verb: Callable[..., None]) -> tuple[str, str]:
     """The two parts of a verb's docstring; the examples end its help, after the options."""
     text, _, examples = (inspect.getdoc(verb) or "").partition("\n\nExamples:\n\n")
-    return text, examples
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text), examples  # a paragraph is one line, which the terminal breaks
 
 
 def _register(verb: Callable[..., None], panel: str) -> None:
-    text, examples = help_and_examples(verb)
+    text, examples = (part.replace("[", r"\[") for part in help_and_examples(verb))  # a word in brackets is no markup
     app.command(help=text, epilog=f"Examples:\n\n{examples}", rich_help_panel=panel)(in_one_sentence(verb))
 
 

@@ -56,7 +56,7 @@ def demo(
     elmo: Elmo = names["elmo"]
     _title(console, "One word, two senses")
     _show_similarities(console, elmo)
-    _title(console, "Which sentences mean the same by it?")
+    _title(console, "Where is the word used like this?")
     _show_nearest(console, elmo)
     _title(console, "What else could stand there?")
     _show_substitutes(console, elmo)
@@ -131,12 +131,13 @@ def _show_similarities(console: Console, elmo: Elmo) -> None:
     for word, ((first, _), (second, _)) in SENSES.items():
         cosines = elmo.similarity(_marked(first, word), _marked(second, word))
         table.add_row(_styled(first, word), *(f"{cosine:.2f}" for cosine in cosines))
-        table.add_row(_styled(second, word), end_section=True)
+        table.add_row(_styled(second, word))
+        table.add_row()
     first, second = (_marked(sentence, "present") for sentence, _ in SENSES["present"])
     _run(console, {"elmo": elmo}, f"elmo.similarity({first!r},\n                {second!r})")
     console.print()
     console.print(table)
-    console.print("[dim]Cosine of the two vectors. Layer 0 sees the word alone, so there it is the same vector.[/dim]")
+    console.print("[dim]Cosine of the two vectors; layer 0 sees the word alone, so there they are equal.[/dim]")
 
 
 def _show_nearest(console: Console, elmo: Elmo) -> None:
@@ -163,7 +164,7 @@ def nearest(elmo: Elmo, sentence: str, word: str, others: Sequence[str]) -> list
 
 
 def _show_substitutes(console: Console, elmo: Elmo) -> None:
-    console.print("[dim]What the two language models, forward and backward, would put in the word's place:[/dim]")
+    console.print("[dim]What the forward and the backward model together would put in its place:[/dim]")
     for word, senses in SENSES.items():
         for sentence, _ in senses:
             found = elmo.substitutes(_marked(sentence, word), k=4, exclude_original=True)
