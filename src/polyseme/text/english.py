@@ -50,32 +50,32 @@ def _cased(words: str) -> str:
 TOKEN = re.compile(
     rf"""
     (?=\S)(?:                                                                         # quickly past spaces
-    [A-Za-z]++(?=[\s,;?!")]|\Z) | [A-Za-z]{{7,}}+(?=\.(?:\s|\Z))                   # most words: the short way
-  | (?:https?|ftp)://{_ADDRESS} | [Ww]ww\.{_ADDRESS}                               # http://www.un.org/ha/
+    [A-Za-z]++(?=[\s,;?!")]|\Z) | [A-Za-z]{{7,}}+(?=\.(?:\s|\Z))                      # most words: the short way
+  | (?:https?|ftp)://{_ADDRESS} | [Ww]ww\.{_ADDRESS}                                  # http://www.un.org/ha/
   | (?:mailto:)?[\w.+%-]{{1,64}}+@[\w.-]*\w
   | (?:[\w-]{{1,63}}+\.){{1,5}}(?:{_DOMAINS})\b(?:/{_ADDRESS})?
   | [a-z]{{2,63}}(?:\.[a-z][a-z-]{{0,62}}){{2,8}}\b | \w[\w\#~-]{{0,63}}+\.(?:{_FILES})\b  # os.path.join, plan.doc
-  | (?:{_cased(_NOT)})(?=[nN]{_APOSTROPHE}[tT]\b) | (?<=\w)[nN]{_APOSTROPHE}[tT]\b  # do|n't
-  | (?<=[\w.]){_APOSTROPHE}{_CLITIC}                                                   # Bush|'s
-  | (?:{_cased(_TITLES)})\.(?!\w) | No\.(?=\s?\d)                                  # Dr.
-  | [eE]tc(?=\.\s[A-Z]) | (?:{_cased(_SHORTENED)})(?:{_LAST_POINT}|\.(?!\w))        # etc.
-  | (?:[A-Za-z]\.){{1,8}}[A-Za-z]{_LAST_POINT}                                     # in the U.S|.
-  | (?:[A-Za-z]\.){{1,8}}[A-Za-z](?![\w.]) | (?:[A-Za-z]\.){{2,8}}                 # a.k.a, U.S.
-  | [A-HJ-Z]\.(?=\s?[A-Za-z])(?!\s(?:{_STARTERS})\b) | [cpv]\.(?=\s[\da-z])          # J. Smith, C. elegans
-  | (?:Ph|LL|[BMD])\.(?:Sc|Ed|Phil|Litt|[DABMS])(?:{_LAST_POINT}|\.(?!\w))         # Ph.D.
-  | [:;=][-^']?[)(DPpO/|\]\[]++(?!\w) | [(][:;=] | >:\( | <3 | \^_+\^ | -_+-       # :-)
+  | (?:{_cased(_NOT)})(?=[nN]{_APOSTROPHE}[tT]\b) | (?<=\w)[nN]{_APOSTROPHE}[tT]\b    # do|n't
+  | (?<=[\w.]){_APOSTROPHE}{_CLITIC} | (?<!\S){_APOSTROPHE}{_CLITIC}(?!\S)            # Bush|'s
+  | (?:{_cased(_TITLES)})\.(?!\w) | No\.(?=\s?\d)                                     # Dr.
+  | [eE]tc(?=\.\s[A-Z]) | (?:{_cased(_SHORTENED)})(?:{_LAST_POINT}|\.(?!\w))          # etc.
+  | (?:[A-Za-z]\.){{1,8}}[A-Za-z]{_LAST_POINT}                                        # in the U.S|.
+  | (?:[A-Za-z]\.){{1,8}}[A-Za-z](?![\w.]) | (?:[A-Za-z]\.){{2,8}}                    # a.k.a, U.S.
+  | [A-HJ-Z]\.(?=\s?[A-Za-z])(?!\s(?:{_STARTERS})\b) | [cpv]\.(?=\s[\da-z])           # J. Smith, C. elegans
+  | (?:Ph|LL|[BMD])\.(?:Sc|Ed|Phil|Litt|[DABMS])(?:{_LAST_POINT}|\.(?!\w))            # Ph.D.
+  | [:;=][-^']?[)(DPpO/|\]\[]++(?!\w) | [(][:;=] | >:\( | <3 | \^_+\^ | -_+-          # :-)
   | \d-\d{{3}}-\d{{3}}-\d{{4}}\b | \d{{3}}[-./]\d{{3}}[-.]\d{{4}}\b | \d{{3}}-\d{{4}}\b  # telephone numbers
-  | (?<!\S)\+\d+ | (?<!\S)['’]\d\ds?\b                                             # +44, '72
-  | \d{{1,4}}[/-]\d{{1,2}}[/-]\d{{2,4}}\b | (?:\d{{1,2}}/\d\d|1[012]/\d)\b(?!/)      # 11/28/2000, 9/11
-  | \d{{1,2}}(?::\d\d){{1,2}}(?!\d)                                                # 7:30
-  | \d++(?:st|nd|rd|th|TH|['’]?s)\b                                                # 20th, 1970s
-  | \d{{1,3}}(?:,\d{{3}})++(?:\.\d++)? | \d++(?:\.\d++)++ | (?<!\w)\.\d++          # 200,000.50
-  | \d++(?=(?:{_UNITS})\b)                                                         # 10|am
-  | (?<![\w-])(?:{_cased(_PREFIXES)})-{LETTERS}                                    # non-commercial
+  | (?<!\S)\+\d+ | (?<!\S)['’]\d\ds?\b                                                # +44, '72
+  | \d{{1,4}}[/-]\d{{1,2}}[/-]\d{{2,4}}\b | (?:\d{{1,2}}/\d\d|1[012]/\d)\b(?!/)       # 11/28/2000, 9/11
+  | \d{{1,2}}(?::\d\d){{1,2}}(?!\d)                                                   # 7:30
+  | \d++(?:st|nd|rd|th|TH|['’]?s)\b                                                   # 20th, 1970s
+  | \d{{1,3}}(?:,\d{{3}})++(?:\.\d++)? | \d++(?:\.\d++)++ | (?<!\w)\.\d++             # 200,000.50
+  | \d++(?=(?:{_UNITS})\b)                                                            # 10|am
+  | (?<![\w-])(?:{_cased(_PREFIXES)})-{LETTERS}                                       # non-commercial
   | {UNSPACED_WORD}
-  | [A-Z]{{1,3}}&[A-Z]\b | w/o(?:ut)?\b | b/c\b | (?:US|U|HK|NZ)\$                         # PG&E
+  | [A-Z]{{1,3}}&[A-Z]\b | w/o(?:ut)?\b | b/c\b | (?:US|U|HK|NZ)\$                    # PG&E
   | {LETTERS}(?:{_APOSTROPHE}(?!{_CLITIC}){LETTERS})*+
-  | \.{{2,}}+ | [!?]++ | ([-=*+~\#$])\1++[-=*+~\#]*+ | '' | ’’ | ‘’ | `` | << | >>            # ..., !!!, ----
+  | \.{{2,}}+ | [!?]++ | ([-=*+~\#$])\1++[-=*+~\#]*+ | '' | ’’ | ‘’ | `` | << | >>    # ..., !!!, ----
   | {SYMBOL})
     """,
     re.VERBOSE,

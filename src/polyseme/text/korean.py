@@ -26,11 +26,10 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 
+# Polite verb endings close a sentence even where no mark is written, as in most reviews and messages.
+POLITE = re.compile(r"[가-힣]+(?:니다|[어아여네세구고해군나데에예려워와지대래져줘되돼게께까봐써]요|시오|죠)\Z")
+
 
 def find_words(text: str, start: int, end: int) -> list[Span]:
     """The words of ``text[start:end]``, a line, as spans of ``text``."""
     return [match.span() for match in TOKEN.finditer(text, start, end)]
-
-
-# Polite verb endings close a sentence even where no mark is written, as in most reviews and messages.
-POLITE = re.compile(r"[가-힣]+(?:니다|[어아여네세구고해군나데에예려워와지대래져줘되돼]요|시오|죠)\Z")
