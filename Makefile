@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 BENCHMARKS := prepare
+DATA_BENCHMARKS := pretrain tokenization
+SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench clean
@@ -37,8 +39,15 @@ lint: $(READY)
 	@$(VENV)/bin/mypy
 
 bench: $(READY)
-	@for script in $(BENCHMARKS:%=benchmarks/%.py); do \
-	  echo "==> $$script"; $(VENV)/bin/python $$script || exit 1; \
+	@for name in $(BENCHMARKS); do \
+	  echo "==> benchmarks/$$name.py"; $(VENV)/bin/python benchmarks/$$name.py || exit 1; \
+	done
+	@for name in $(DATA_BENCHMARKS); do \
+	  if test -d $(SHARED)/data; then \
+	    echo "==> benchmarks/$$name.py"; $(VENV)/bin/python benchmarks/$$name.py || exit 1; \
+	  else \
+	    echo "==> benchmarks/$$name.py is left out: it needs the data sets, looked for in $(SHARED)/data"; \
+	  fi; \
 	done
 
 clean:

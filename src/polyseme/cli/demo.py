@@ -167,7 +167,7 @@ def _show_substitutes(console: Console, elmo: Elmo) -> None:
     console.print("[dim]What the forward and the backward model together would put in its place:[/dim]")
     for word, senses in SENSES.items():
         for sentence, _ in senses:
-            found = elmo.substitutes(_marked(sentence, word), k=4, exclude_original=True)
+            found = [each for each in elmo.substitutes(_marked(sentence, word), k=5) if each.probability >= 0.005]
             words = ", ".join(f"{each.word} [dim]{each.probability:.0%}[/dim]" for each in found)
             console.print(f"\n{_styled(sentence, word)}\n  {words}", highlight=False)
 
