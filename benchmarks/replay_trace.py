@@ -26,8 +26,14 @@ from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.softmax import Negatives, Softmax
 from polyseme.pretrain.batches import Batch, Reading
 from polyseme.pretrain.evaluate import target_losses
-from polyseme.pretrain.objective import LanguageModel, StepSoftmax, compute_gradients, full_softmax, sampled_softmax
-from polyseme.pretrain.objective import zero_states
+from polyseme.pretrain.objective import (
+    LanguageModel,
+    StepSoftmax,
+    compute_gradients,
+    full_softmax,
+    sampled_softmax,
+    zero_states,
+)
 from polyseme.pretrain.optimizer import Adagrad
 from polyseme.pretrain.recipe import recipe_from_dict
 from polyseme.pretrain.threads import one_after_the_other

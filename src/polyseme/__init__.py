@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo as Elmo
-    from polyseme.elmo import Encoding as Encoding
+    from polyseme.encoding import Encoding as Encoding
     from polyseme.nn.bilm import BiLM as BiLM
     from polyseme.nn.bilm import BiLMOutput as BiLMOutput
     from polyseme.nn.config import BiLMConfig as BiLMConfig
+    from polyseme.nn.config import CharacterConfig as CharacterConfig
+    from polyseme.nn.config import WordConfig as WordConfig
     from polyseme.nn.mix import ElmoRepresentations as ElmoRepresentations
     from polyseme.nn.mix import ScalarMix as ScalarMix
 
@@ -25,10 +27,12 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Elmo": "polyseme.elmo",
-    "Encoding": "polyseme.elmo",
+    "Encoding": "polyseme.encoding",
     "BiLM": "polyseme.nn.bilm",
     "BiLMOutput": "polyseme.nn.bilm",
     "BiLMConfig": "polyseme.nn.config",
+    "CharacterConfig": "polyseme.nn.config",
+    "WordConfig": "polyseme.nn.config",
     "ScalarMix": "polyseme.nn.mix",
     "ElmoRepresentations": "polyseme.nn.mix",
 }

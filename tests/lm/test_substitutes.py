@@ -12,7 +12,7 @@ from small_lms import COUNTS, WORDS, small_elmo, small_lm, spelled_out
 
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.lm.substitutes import Direction, find_place, substitutes
+from polyseme.lm.substitutes import SMOOTHING, Direction, find_place, substitutes
 from polyseme.text.vocabulary import Vocabulary
 
 TEXT = "Here is your birthday [present]."
@@ -35,7 +35,7 @@ def expected(elmo: Elmo, direction: Direction, prior: np.ndarray) -> dict[str, f
 def test_probabilities_follow_the_formula_and_sum_to_one(direction: Direction, seed: int) -> None:
     elmo = small_elmo(seed)
     found = substitutes(elmo, TEXT, k=100, direction=direction)
-    formula = expected(elmo, direction, np.array(COUNTS) + 1)
+    formula = expected(elmo, direction, np.array(COUNTS) + SMOOTHING)
     assert {one.word: one.probability for one in found} == pytest.approx(formula, rel=1e-5)
     assert sum(one.probability for one in found) == pytest.approx(1, abs=1e-9)
     assert [one.probability for one in found] == sorted((one.probability for one in found), reverse=True)

@@ -10,7 +10,8 @@ from polyseme.pretrain.corpus import Corpus, open_corpus
 from polyseme.pretrain.prepare import prepare
 from polyseme.pretrain.recipe import Recipe, recipe_from_dict
 
-WORDS = "the a cat dog bank river sees likes finds old young green big small runs sleeps under over near .".split()
+TEXT = "the a cat dog bank river sees likes finds old young green big small runs sleeps under over near ."
+WORDS = TEXT.split()
 
 
 def random_text(sentences: int, seed: int = 0) -> str:

@@ -189,7 +189,7 @@ def test_new_words_share_what_unknown_had_and_nothing_else_changes(corpus: Corpu
     assert base.softmax is not None and base.vocabulary is not None
     h = torch.randn(4, base.config.projection)
     old = torch.log_softmax(h @ base.softmax.weight.T + base.softmax.bias, dim=1)
-    new = adapted.log_probabilities(h)
+    new = adapted.weights().log_probabilities(h)
     counts = dict(zip(corpus.vocabulary.words, corpus.vocabulary.counts or (), strict=True))
     sharing = [word for word in corpus.vocabulary.words if word not in base.vocabulary or word == "<UNK>"]
     assert len(sharing) > 3

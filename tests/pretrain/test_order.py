@@ -125,8 +125,8 @@ def test_processes_share_a_step_without_repeats_or_gaps(corpus: Corpus, make: ob
 
     for whole, first, second in zip(batches((0, 1)), batches((0, 2)), batches((1, 2)), strict=True):
         for direction in range(2):
-            parts = [b.readings[direction].targets.tolist() for b in (first, second) if b.readings]
-            assert Counter(whole.readings[direction].targets.tolist()) == Counter(sum(parts, []))
+            parts = [b.readings[direction].targets for b in (first, second) if b.readings]
+            assert Counter(whole.readings[direction].targets.tolist()) == Counter(torch.cat(parts).tolist())
         assert first.positions == second.positions == whole.positions
         assert torch.equal(first.targets, whole.targets)
 

@@ -21,9 +21,12 @@ from small import random_text, small_corpus, small_recipe
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
 from polyseme.pretrain import checkpoint as checkpoint_module
+from polyseme.pretrain.build import trained_model
+from polyseme.pretrain.corpus import open_corpus
+from polyseme.pretrain.evaluate import Likelihood, evaluate
 from polyseme.pretrain.journal import draw_curve, read_journal
 from polyseme.pretrain.locks import exclusive
-from polyseme.pretrain.run import LOCK, RunPlan, Watch, pretrain, recipe_of_run
+from polyseme.pretrain.run import LOCK, RunPlan, Watch, held_out_sentences, pretrain, recipe_of_run
 
 WINDOWS = {"read": "windows", "rows": 6, "steps": 5}
 
@@ -150,17 +153,43 @@ def test_accumulated_batches_are_one_update(plan: RunPlan) -> None:
     "changes",
     [
         {"softmax": {"kind": "full"}},
+        {"softmax": {"kind": "adaptive", "cutoffs": [5, 12]}},
         {"softmax": {"shared_negatives": False}},
         {"optimizer": {"name": "adagrad", "rate": 0.2, "schedule": "constant", "warmup": 0.0}},
         {"model": {"input": "unicode"}},
         {"model": {"input": "words"}, "softmax": {"kind": "full", "share_words": True}},
         {"model": {"layers": 1, "bidirectional": False, "skip_connections": False}},
     ],
-    ids=["full", "own negatives", "adagrad", "unicode", "shared words", "forward only"],
+    ids=["full", "adaptive", "own negatives", "adagrad", "unicode", "shared words", "forward only"],
 )
 def test_every_choice_trains_and_loads(plan: RunPlan, changes: dict[str, Any]) -> None:
     model = load(pretrain(replace(plan, recipe=small_recipe(**changes))))
     assert model.bilm().config == model.config
+    held_out = looks(plan.out)[-1]["valid"]
+    assert 1 < held_out["average"] < 2 * len(model.vocabulary or ())
+
+
+def test_an_adaptive_softmax_learns_and_is_saved_exactly(plan: RunPlan) -> None:
+    recipe = small_recipe(
+        dropout=0.0,
+        softmax={"kind": "adaptive", "cutoffs": [5, 12]},
+        optimizer={"rate": 0.03},
+        budget={"tokens": 12_000, "validate_every": 1000},
+    )
+    model = load(pretrain(replace(plan, recipe=recipe)))
+    perplexities = [line["valid"]["average"] for line in looks(plan.out)]
+    assert perplexities[-1] < 0.6 * perplexities[0]
+    assert model.softmax is not None and model.softmax.clusters is not None
+    assert model.softmax.clusters.cutoffs == (5, 12)
+    _, held_out = held_out_sentences(plan, open_corpus(plan.corpus))
+    assert model.vocabulary is not None
+    again = evaluate(trained_model(model), held_out, model.vocabulary, model.indexer)
+    assert sum(again, Likelihood()).perplexities[2] == pytest.approx(min(perplexities), rel=1e-5)
+
+
+def test_cutoffs_that_do_not_fit_the_words_are_refused(plan: RunPlan) -> None:
+    with pytest.raises(ConfigError, match="should rise and stay below the"):
+        pretrain(replace(plan, recipe=small_recipe(softmax={"kind": "adaptive", "cutoffs": [5, 50_000]})))
 
 
 def test_training_goes_on_from_the_weights_of_a_model(plan: RunPlan, tmp_path: Path) -> None:

@@ -14,11 +14,12 @@ from polyseme.formats.arrays import ArrayFile
 from polyseme.formats.folders import folder_when_complete
 from polyseme.formats.hdf5 import open_hdf5, write_hdf5
 from polyseme.formats.json_file import Settings
-from polyseme.formats.model import SoftmaxWeights, StoredModel
+from polyseme.formats.model import StoredModel
 from polyseme.formats.names import BILM_TF, BILM_TF_FORWARD, BILM_TF_WITH_PADDING
 from polyseme.formats.options import config_from_options, options_from_config
 from polyseme.formats.renaming import Layout, choose_layout, file_arrays, read_tensors
 from polyseme.nn.config import BiLMConfig
+from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.text.characters import BYTE_ALPHABET, SENTENCE_BEGIN, SENTENCE_END, ByteScheme
 from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
@@ -123,9 +124,9 @@ def save_bilm_tf(model: StoredModel, folder: Path) -> None:
     config = model.config
     layout = BILM_TF[0] if config.bidirectional else BILM_TF_FORWARD
     arrays = file_arrays(model.tensors, layout.table, config)
-    if model.softmax is not None:
+    if model.softmax is not None and model.softmax.clusters is None:
         arrays |= {"softmax/W": model.softmax.weight, "softmax/b": model.softmax.bias}
-    rows = None if model.softmax is None else len(model.softmax.bias)
+    rows = None if model.softmax is None or model.softmax.clusters else len(model.softmax.bias)
     with folder_when_complete(folder, (OPTIONS, WEIGHTS, VOCABULARY)) as beside:
         options = options_from_config(config, softmax_words=rows)
         (beside / OPTIONS).write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")

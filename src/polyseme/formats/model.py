@@ -12,16 +12,9 @@ from torch import Tensor
 
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.config import BiLMConfig
+from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class SoftmaxWeights:
-    """The output layer of the language model, shared by both directions; row v belongs to word v."""
-
-    weight: Tensor  # [V, D]
-    bias: Tensor  # [V]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,12 @@ from polyseme.formats.arrays import Array, ArrayFile
 from polyseme.formats.card import card_text
 from polyseme.formats.folders import folder_when_complete
 from polyseme.formats.json_file import Settings
-from polyseme.formats.model import MixWeights, OutputProjection, SoftmaxWeights, StoredModel
+from polyseme.formats.model import MixWeights, OutputProjection, StoredModel
 from polyseme.formats.native_indexer import CHARACTERS, WORDS, indexer_settings, read_indexer, read_words, write_entries
 from polyseme.formats.shapes import parameter_shapes
+from polyseme.nn.adaptive import Clusters
 from polyseme.nn.config import BiLMConfig
+from polyseme.nn.softmax import SoftmaxWeights
 
 TITLE = "native"
 CONFIG, WEIGHTS, VOCABULARY, README = "config.json", "model.safetensors", "vocab.txt", "README.md"
@@ -78,7 +80,7 @@ def load_native(folder: str | Path) -> StoredModel:
         raise FormatError(f"{CONFIG}: {error}") from None
     vocabulary = read_words(folder / VOCABULARY) if (folder / VOCABULARY).exists() else None
     with open_safetensors(folder / WEIGHTS) as file:
-        tensors, softmax, projection = _read_tensors(file, config)
+        tensors, softmax, projection = _read_tensors(file, config, _cutoffs(settings))
     if softmax is not None and vocabulary is not None and len(vocabulary) != len(softmax.bias):
         raise FormatError(
             f"{VOCABULARY} has {len(vocabulary)} words, but the softmax has {len(softmax.bias)} rows; "
@@ -103,7 +105,7 @@ def check_header(settings: Settings) -> None:
         raise FormatError(f'{CONFIG} does not say "format": "{FORMAT}", so this is no native model')
     if (version := settings.whole("version")) != VERSION:
         raise FormatError(f"{CONFIG} has version {version}, but this polyseme reads version {VERSION}; update polyseme")
-    settings.only("format", "version", "network", "indexer", "mixes", "card")
+    settings.only("format", "version", "network", "indexer", "softmax", "mixes", "card")
 
 
 @contextmanager
@@ -142,6 +144,8 @@ def _all_tensors(model: StoredModel) -> dict[str, Tensor]:
     tensors = dict(model.tensors)
     if model.softmax is not None:
         tensors |= {"softmax.weight": model.softmax.weight, "softmax.bias": model.softmax.bias}
+        if (clusters := model.softmax.clusters) is not None:
+            tensors |= {"softmax.cluster_weight": clusters.weight, "softmax.cluster_bias": clusters.bias}
     if model.output_projection is not None:
         tensors["output_projection.weight"] = model.output_projection.weight
         tensors["output_projection.bias"] = model.output_projection.bias
@@ -149,7 +153,7 @@ def _all_tensors(model: StoredModel) -> dict[str, Tensor]:
 
 
 def _read_tensors(
-    file: ArrayFile, config: BiLMConfig
+    file: ArrayFile, config: BiLMConfig, cutoffs: tuple[int, ...]
 ) -> tuple[dict[str, Tensor], SoftmaxWeights | None, OutputProjection | None]:
     network = parameter_shapes(config)
     shapes = dict(network)
@@ -157,13 +161,19 @@ def _read_tensors(
         if f"{part}.bias" in file.arrays or f"{part}.weight" in file.arrays:
             rows = (file.shape(f"{part}.bias") or (0,))[0]
             shapes |= {f"{part}.weight": (rows, size), f"{part}.bias": (rows,)}
+    if cutoffs:
+        count = len(cutoffs)
+        shapes |= {"softmax.cluster_weight": (count, config.projection), "softmax.cluster_bias": (count,)}
     file.check(shapes)
     if unknown := sorted(set(file.arrays) - set(shapes)):
         raise FormatError(f"{file.name} has an array {unknown[0]!r} that the settings know nothing of")
     values = {name: file.read(name) for name in shapes}
     softmax = projection = None
     if "softmax.bias" in values:
-        softmax = SoftmaxWeights(values["softmax.weight"], values["softmax.bias"])
+        clusters = None
+        if cutoffs:
+            clusters = Clusters(cutoffs, values["softmax.cluster_weight"], values["softmax.cluster_bias"])
+        softmax = SoftmaxWeights(values["softmax.weight"], values["softmax.bias"], clusters)
     if "output_projection.bias" in values:
         projection = OutputProjection(values["output_projection.weight"], values["output_projection.bias"])
     return {name: values[name] for name in network}, softmax, projection
@@ -175,9 +185,26 @@ def _config(model: StoredModel) -> dict[str, Any]:
         "version": VERSION,
         "network": model.config.to_dict(),
         "indexer": indexer_settings(model.indexer),
+        **_softmax_settings(model),
         "mixes": [{"weights": list(m.weights), "scale": m.scale, "layer_norm": m.layer_norm} for m in model.mixes],
         "card": dict(model.card),
     }
+
+
+def _softmax_settings(model: StoredModel) -> dict[str, Any]:
+    """Where the clusters of an adaptive softmax begin; nothing for any other."""
+    if model.softmax is None or model.softmax.clusters is None:
+        return {}
+    return {"softmax": {"cutoffs": list(model.softmax.clusters.cutoffs)}}
+
+
+def _cutoffs(settings: Settings) -> tuple[int, ...]:
+    if "softmax" not in settings.values:
+        return ()
+    cutoffs = tuple(int(number) for number in settings.part("softmax").numbers("cutoffs"))
+    if not cutoffs or cutoffs[0] < 1 or list(cutoffs) != sorted(set(cutoffs)):
+        raise FormatError(f"{CONFIG}: the cutoffs of the softmax are {list(cutoffs)}, but should rise from 1 or more")
+    return cutoffs
 
 
 def _mixes(settings: Settings, config: BiLMConfig) -> tuple[MixWeights, ...]:

@@ -22,7 +22,6 @@ from polyseme.encoding import joined_offsets
 from polyseme.errors import InputError
 from polyseme.formats.output_layer import output_layer
 from polyseme.lm.outputs import read
-from polyseme.nn.softmax import target_log_probabilities
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN
 
 Floats = npt.NDArray[np.float64]
@@ -217,7 +216,7 @@ def _log_probabilities(elmo: Elmo, outputs: list[Tensor], targets: list[list[str
         return []
     softmax, vocabulary = output_layer(elmo.stored)
     ids = torch.tensor(vocabulary.ids(chain.from_iterable(targets)))
-    found = target_log_probabilities(torch.cat(outputs), softmax.weight, softmax.bias, ids).double()
+    found = softmax.target_log_probabilities(torch.cat(outputs), ids).double()
     return [part.numpy() for part in torch.split(found, [len(tokens) for tokens in targets])]
 
 

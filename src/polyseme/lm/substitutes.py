@@ -5,8 +5,8 @@ together:
 
     p(w | left, right)  ∝  p(w | left) · p(w | right) / p(w)
 
-Without the division a frequent word would be counted twice. p(w) comes from the counts of the vocabulary; where it
-has none, from the rank of the word, with the log-uniform distribution that sampled softmax training assumes too.
+Without the division a frequent word would be counted twice. p(w) comes from the counts of the vocabulary; where it has
+none, from the rank of the word, with the log-uniform distribution that sampled softmax training assumes too.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ from torch import Tensor
 
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.formats.model import SoftmaxWeights
 from polyseme.formats.output_layer import output_layer
 from polyseme.lm.outputs import read
+from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.target import read_target
 from polyseme.text.tokenization import Sentence
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
 Direction = Literal["both", "forward", "backward"]
+
+#: Added to every count. The model knows little of a word that it met a few times; to divide by its tiny p(w) would put
+#: such words on top. On held-out text it raised the probability of the words that stand there.
+SMOOTHING = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,7 @@ def combine(forward: Tensor, backward: Tensor | None, prior: Tensor, direction: 
 def log_prior(vocabulary: Vocabulary) -> Tensor:
     """ln p(w) up to a constant. [V] float64"""
     if vocabulary.counts is not None:
-        # One more than it was counted: a word of a given vocabulary need not occur in the corpus.
-        return torch.log1p(torch.tensor(vocabulary.counts, dtype=torch.float64))
+        return torch.log(torch.tensor(vocabulary.counts, dtype=torch.float64) + SMOOTHING)
     rank = torch.arange(len(vocabulary), dtype=torch.float64)
     return torch.log(torch.log1p(1 / (rank + 1)))
 
@@ -110,7 +113,7 @@ def _overlap(sentence: Sentence, span: tuple[int, int]) -> tuple[int, int] | Non
 
 def _log_probabilities(h: Tensor, softmax: SoftmaxWeights) -> Tensor:
     """[D] output of one direction → [V] float64"""
-    return torch.log_softmax(torch.addmv(softmax.bias, softmax.weight, h).double(), dim=0)
+    return softmax.log_probabilities(h[None])[0].double()
 
 
 def _checked(elmo: Elmo, direction: Direction, k: int) -> Direction:

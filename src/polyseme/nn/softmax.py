@@ -22,24 +22,74 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from polyseme.nn.adaptive import Clusters, adaptive_log_probabilities
+
 #: Logits that exist at the same time while training: 4 MB stays in the cache.
 BLOCK_LOGITS = 1 << 20
 #: The same while evaluating, over all words: few rows at a time would be slow.
 EVALUATION_LOGITS = 1 << 23
 
 
-class Softmax(nn.Module):
-    """One row of weights and one bias per word."""
+@dataclass(frozen=True, slots=True)
+class SoftmaxWeights:
+    """The output layer of a language model, shared by both directions; row v belongs to word v."""
 
-    def __init__(self, words: int, size: int) -> None:
+    weight: Tensor  # [V, D]
+    bias: Tensor  # [V]
+    clusters: Clusters | None = None  #: of an adaptive softmax
+
+    @torch.no_grad()
+    def log_probabilities(self, h: Tensor) -> Tensor:
+        """[R, D] top outputs of one direction → [R, V] ln p of every word."""
+        if self.clusters is not None:
+            return adaptive_log_probabilities(h, self.weight, self.bias, self.clusters)
+        return torch.log_softmax(torch.addmm(self.bias, h, self.weight.t()), dim=1)
+
+    @torch.no_grad()
+    def target_log_probabilities(self, h: Tensor, targets: Tensor) -> Tensor:
+        """[R, D] top outputs, [R] word ids → [R] ln p of each target, in blocks of rows."""
+        found = h.new_empty(len(h))
+        for rows in _blocks(len(h), len(self.weight), EVALUATION_LOGITS):
+            found[rows] = self.log_probabilities(h[rows]).gather(1, targets[rows, None])[:, 0]
+        return found
+
+
+class Softmax(nn.Module):
+    """One row of weights and one bias per word; with ``cutoffs`` an adaptive softmax, with its clusters."""
+
+    def __init__(self, words: int, size: int, cutoffs: tuple[int, ...] = ()) -> None:
         super().__init__()
+        self.cutoffs = cutoffs
         self.weight = nn.Parameter(torch.empty(words, size))  # [V, D]
         self.bias = nn.Parameter(torch.zeros(words))  # [V]
         nn.init.normal_(self.weight, std=1 / math.sqrt(size))
+        if cutoffs:
+            self.cluster_weight = nn.Parameter(torch.empty(len(cutoffs), size))  # [clusters, D]
+            self.cluster_bias = nn.Parameter(torch.zeros(len(cutoffs)))  # [clusters]
+            nn.init.normal_(self.cluster_weight, std=1 / math.sqrt(size))
 
-    def log_probabilities(self, h: Tensor) -> Tensor:
-        """[R, D] top outputs of one direction → [R, V]"""
-        return torch.log_softmax(torch.addmm(self.bias, h, self.weight.t()), dim=1)
+    @classmethod
+    def of(cls, weights: SoftmaxWeights) -> Softmax:
+        """A softmax to train, with these weights."""
+        clusters = weights.clusters
+        words, size = weights.weight.shape
+        softmax = cls(words, size, clusters.cutoffs if clusters else ())
+        state = {"weight": weights.weight, "bias": weights.bias}
+        if clusters:
+            state |= {"cluster_weight": clusters.weight, "cluster_bias": clusters.bias}
+        softmax.load_state_dict(state)
+        return softmax
+
+    def cluster_parameters(self) -> list[nn.Parameter]:
+        """Weight and bias of the clusters, where there are any."""
+        return [self.cluster_weight, self.cluster_bias] if self.cutoffs else []
+
+    def weights(self) -> SoftmaxWeights:
+        """Its weights as they are now."""
+        clusters = None
+        if self.cutoffs:
+            clusters = Clusters(self.cutoffs, self.cluster_weight.detach(), self.cluster_bias.detach())
+        return SoftmaxWeights(self.weight.detach(), self.bias.detach(), clusters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +119,6 @@ def draw_negatives(words: int, count: int, random: np.random.Generator) -> Negat
         if len(ids) >= count:
             tries = int(np.sort(first)[count - 1]) + 1  # the draw that brought the last distinct word
             return Negatives(torch.from_numpy(ids[first < tries]), tries)
-
-
-@torch.no_grad()
-def target_log_probabilities(h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    """[R, D] outputs, [R] word ids → [R] ln p of each target among all V words."""
-    found = h.new_empty(len(h))
-    for rows in _blocks(len(h), len(weight), EVALUATION_LOGITS):
-        logits = torch.addmm(bias, h[rows], weight.t())  # [r, V]
-        found[rows] = logits.gather(1, targets[rows, None])[:, 0] - torch.logsumexp(logits, dim=1)
-    return found
 
 
 def full_loss(h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:

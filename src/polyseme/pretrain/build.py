@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from polyseme.errors import ConfigError
-from polyseme.formats.model import SoftmaxWeights, StoredModel
+from polyseme.formats.model import StoredModel
 from polyseme.formats.output_layer import output_layer
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
@@ -31,7 +31,7 @@ def new_model(recipe: Recipe, corpus: Corpus, seed: int) -> tuple[LanguageModel,
     indexer = new_indexer(recipe.model, corpus)
     torch.manual_seed(seed)
     bilm = BiLM(bilm_config(recipe.model, indexer))
-    softmax = Softmax(len(corpus.vocabulary), recipe.model.projection)
+    softmax = Softmax(len(corpus.vocabulary), recipe.model.projection, softmax_cutoffs(recipe))
     return language_model(bilm, softmax, indexer, share_words=recipe.softmax.share_words), indexer
 
 
@@ -43,6 +43,18 @@ def check_words(recipe: Recipe, vocabulary: Vocabulary) -> None:
             f"the recipe draws {recipe.softmax.negatives} negatives from a vocabulary of {len(vocabulary)} "
             "words; use --set softmax.kind=full for so few words"
         )
+    if (cutoffs := softmax_cutoffs(recipe)) and not (
+        cutoffs[0] > 0 and list(cutoffs) == sorted(set(cutoffs)) and cutoffs[-1] < len(vocabulary)
+    ):
+        raise ConfigError(
+            f"softmax.cutoffs are {list(cutoffs)}, but should rise and stay below the {len(vocabulary)} words; "
+            "use --set softmax.cutoffs=[...] or softmax.kind=full"
+        )
+
+
+def softmax_cutoffs(recipe: Recipe) -> tuple[int, ...]:
+    """Where the clusters of the recipe's softmax begin; a softmax that is not adaptive has none."""
+    return recipe.softmax.cutoffs if recipe.softmax.kind == "adaptive" else ()
 
 
 def language_model(bilm: BiLM, softmax: Softmax, indexer: Indexer, *, share_words: bool = False) -> LanguageModel:
@@ -53,10 +65,8 @@ def language_model(bilm: BiLM, softmax: Softmax, indexer: Indexer, *, share_word
 
 def trained_model(stored: StoredModel) -> LanguageModel:
     """A stored model with its softmax, as training and evaluation see it."""
-    weights, vocabulary = output_layer(stored)
-    softmax = Softmax(len(vocabulary), stored.config.projection)
-    softmax.load_state_dict({"weight": weights.weight, "bias": weights.bias})
-    return language_model(stored.bilm(), softmax, stored.indexer)
+    weights, _ = output_layer(stored)
+    return language_model(stored.bilm(), Softmax.of(weights), stored.indexer)
 
 
 def new_indexer(shape: ModelShape, corpus: Corpus) -> Indexer:
@@ -115,7 +125,7 @@ def stored_model(
     model: LanguageModel, indexer: Indexer, vocabulary: Vocabulary, card: Mapping[str, Any]
 ) -> StoredModel:
     """What is saved of a trained model."""
-    weights = SoftmaxWeights(model.softmax_weight().detach().cpu().clone(), model.softmax.bias.detach().cpu().clone())
+    weights = Softmax.of(model.softmax_weights()).cpu().weights()  # a copy
     tensors = {name: tensor.detach().cpu().clone() for name, tensor in model.bilm.state_dict().items()}
     return StoredModel(
         config=model.bilm.config,

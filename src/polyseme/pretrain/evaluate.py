@@ -20,7 +20,6 @@ from torch import Tensor
 from polyseme.elmo import WARM_TEXT
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.lstm import CellState
-from polyseme.nn.softmax import target_log_probabilities
 from polyseme.pretrain.batches import Batch, Reading, Types, TypeTable, pack_sentences
 from polyseme.pretrain.objective import LanguageModel, States, lstm_layers, read_without_gradient, zero_states
 from polyseme.pretrain.threads import Runner, one_after_the_other
@@ -180,10 +179,10 @@ def target_losses(
     model: LanguageModel, batch: Batch, states: States, run: Runner = one_after_the_other
 ) -> tuple[list[Tensor], States]:
     """For each direction the negative log-probability of each target [R], and the states after the batch."""
-    weight, bias = model.softmax_weight().detach(), model.softmax.bias.detach()
+    softmax = model.softmax_weights()
 
     def lose(h: Tensor, reading: Reading) -> Tensor:
-        return -target_log_probabilities(h, weight, bias, reading.targets)
+        return -softmax.target_log_probabilities(h, reading.targets)
 
     losses: list[list[Tensor]] = []
     for piece in _pieces(batch):

@@ -20,9 +20,9 @@ import torch
 
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
-from polyseme.formats.model import SoftmaxWeights, StoredModel
+from polyseme.formats.model import StoredModel
 from polyseme.formats.output_layer import output_layer
-from polyseme.nn.softmax import Softmax
+from polyseme.nn.softmax import Softmax, SoftmaxWeights
 from polyseme.pretrain.build import check_words, language_model
 from polyseme.pretrain.corpus import Corpus, open_corpus
 from polyseme.pretrain.journal import read_journal
@@ -68,6 +68,11 @@ def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
 
 def recipe_for(stored: StoredModel, vocabulary: Vocabulary, recipe: Recipe) -> Recipe:
     """The recipe in the shape of the model, without the softmax's part of the budget where its softmax fits."""
+    if (stored.softmax is not None and stored.softmax.clusters is not None) or recipe.softmax.kind == "adaptive":
+        raise ConfigError(
+            "an adaptive softmax cannot be fitted to other words; "
+            "with the same words, go on by: polyseme pretrain DIR --init MODEL --out RUN"
+        )
     if recipe.softmax.share_words:
         raise ConfigError("a loaded model has a softmax of its own; leave out softmax.share_words")
     known = _usable_softmax(stored)

@@ -11,17 +11,18 @@ the middle part, so they can run at the same time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from polyseme.nn.adaptive import Clusters, adaptive_loss
 from polyseme.nn.bilm import BiLM, Direction
 from polyseme.nn.lstm import CellState, ProjectedLSTM
 from polyseme.nn.lstm_fused import run_packed
-from polyseme.nn.softmax import Negatives, Softmax, full_loss, sampled_loss
+from polyseme.nn.softmax import Negatives, Softmax, SoftmaxWeights, full_loss, sampled_loss
 from polyseme.nn.trimming import trimmed_groups
 from polyseme.pretrain.batches import Batch, Reading
 from polyseme.pretrain.threads import Runner, one_after_the_other
@@ -46,9 +47,13 @@ class LanguageModel(nn.Module):
         words = self.bilm.token_encoder.words
         return words.weight[1:] if self.shared_words and words is not None else self.softmax.weight
 
+    def softmax_weights(self) -> SoftmaxWeights:
+        """The output layer as it is now."""
+        return replace(self.softmax.weights(), weight=self.softmax_weight().detach())
+
     def network(self) -> list[nn.Parameter]:
-        """The parameters whose gradient is dense: token encoder, then forward, then backward LSTMs."""
-        return list(self.bilm.parameters())
+        """The parameters whose gradient is dense: token encoder, forward and backward LSTMs, then clusters."""
+        return [*self.bilm.parameters(), *self.softmax.cluster_parameters()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,16 @@ class StepSoftmax:
     rows: Tensor  # [Q] word ids, increasing
     negatives: tuple[Negatives, ...] | None
     words: int  # V
+    cutoffs: tuple[int, ...] = ()  #: of an adaptive softmax
 
-    def loss(self, direction: int, h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-        """Summed loss of [R, D] outputs against [R] word ids; ``weight`` and ``bias`` hold the rows of this step."""
+    def loss(self, direction: int, h: Tensor, rows: Sequence[Tensor], targets: Tensor) -> Tensor:
+        """Summed loss of [R, D] outputs against [R] word ids.
+
+        ``rows`` are weight and bias of the rows of this step; then weight and bias of the clusters, if there are any.
+        """
+        weight, bias, *clusters = rows
+        if self.cutoffs:
+            return adaptive_loss(h, weight, bias, Clusters(self.cutoffs, *clusters), targets)
         if self.negatives is None:
             return full_loss(h, weight, bias, targets)
         negatives = self.negatives[direction]
@@ -72,9 +84,9 @@ class StepSoftmax:
         return sampled_loss(h, weight, bias, *here, corrections)
 
 
-def full_softmax(words: int) -> StepSoftmax:
-    """Every word competes."""
-    return StepSoftmax(torch.arange(words), None, words)
+def full_softmax(words: int, cutoffs: tuple[int, ...] = ()) -> StepSoftmax:
+    """Every word competes; with ``cutoffs`` in two steps."""
+    return StepSoftmax(torch.arange(words), None, words, cutoffs)
 
 
 def sampled_softmax(words: int, targets: Tensor, negatives: tuple[Negatives, ...]) -> StepSoftmax:
@@ -129,7 +141,8 @@ def compute_gradients(
     scale: float = 1.0,
 ) -> Gradients:
     """Losses and gradients of one batch; ``scale`` multiplies the loss before it is differentiated."""
-    weight, bias = model.softmax_weight().detach()[softmax.rows], model.softmax.bias.detach()[softmax.rows]
+    rows = _softmax_rows(model, softmax)
+    weight, bias = rows[:2]
     if not batch.readings:
         zeros = [torch.zeros_like(p) for p in model.network()]
         none = bias.new_zeros(model.bilm.config.directions)
@@ -138,14 +151,14 @@ def compute_gradients(
     types = _EncodedTypes(model, batch.rows, run)
     weigh = scale / (batch.positions * len(batch.readings))  # the mean over positions and directions
     read = [
-        partial(_read, model, number, reading, types.table, (weight, bias), softmax, states[number], drop, weigh)
+        partial(_read, model, number, reading, types.table, rows, softmax, states[number], drop, weigh)
         for number, (reading, drop) in enumerate(zip(batch.readings, dropout, strict=True))
     ]
     directions: list[_DirectionGradients] = run(read)
     encoder = types.gradients(sum_of([d.table for d in directions]), run)
     gradients = Gradients(
         losses=torch.stack([d.loss for d in directions]),
-        network=encoder + [g for d in directions for g in d.cells],
+        network=encoder + [g for d in directions for g in d.cells] + _sums([d.clusters for d in directions]),
         weight=sum_of([d.weight for d in directions]),
         bias=sum_of([d.bias for d in directions]),
         states=[d.states for d in directions],
@@ -159,7 +172,7 @@ def compute_softmax_gradients(
     model: LanguageModel, batch: Batch, softmax: StepSoftmax, states: States, *, run: Runner, scale: float = 1.0
 ) -> Gradients:
     """The same of the softmax alone; nothing is dropped, because what it should fit is the network as it is used."""
-    weight, bias = model.softmax_weight().detach()[softmax.rows], model.softmax.bias.detach()[softmax.rows]
+    weight, bias, *clusters = _softmax_rows(model, softmax)
     if not batch.readings:
         none = bias.new_zeros(model.bilm.config.directions)
         return Gradients(none, [], torch.zeros_like(weight), torch.zeros_like(bias), states)
@@ -169,7 +182,7 @@ def compute_softmax_gradients(
     def fit(number: int) -> tuple[Tensor, Tensor, Tensor]:
         rows = weight.detach().requires_grad_(), bias.detach().requires_grad_()
         with torch.enable_grad():
-            loss = softmax.loss(number, outputs[number], *rows, batch.readings[number].targets)
+            loss = softmax.loss(number, outputs[number], [*rows, *clusters], batch.readings[number].targets)
             grads = torch.autograd.grad(loss * weigh, rows)
         return loss.detach(), grads[0], grads[1]
 
@@ -183,6 +196,7 @@ class _DirectionGradients:
     table: Tensor  # [U, D]
     weight: Tensor  # [Q, D]
     bias: Tensor  # [Q]
+    clusters: list[Tensor]
     cells: list[Tensor]
     states: list[CellState]
 
@@ -192,7 +206,7 @@ def _read(
     number: int,
     reading: Reading,
     table: Tensor,
-    softmax_rows: tuple[Tensor, Tensor],
+    softmax_rows: list[Tensor],
     softmax: StepSoftmax,
     states: list[CellState],
     drop: Dropout,
@@ -200,12 +214,19 @@ def _read(
 ) -> _DirectionGradients:
     """One direction: table rows → LSTM layers → softmax, and back. Nothing here is shared with the other direction."""
     cells = list(model.bilm.directions[number].parameters())
-    table, weight, bias = (t.detach().requires_grad_() for t in (table, *softmax_rows))
+    table, *rows = (t.detach().requires_grad_() for t in (table, *softmax_rows))
     with torch.enable_grad():
         x, finals = _layers(model, number, reading, table, states, drop)
-        loss = softmax.loss(number, x, weight, bias, reading.targets)
-        grads = torch.autograd.grad(loss * weigh, [table, weight, bias, *cells])
-    return _DirectionGradients(loss.detach(), grads[0], grads[1], grads[2], list(grads[3:]), finals)
+        loss = softmax.loss(number, x, rows, reading.targets)
+        grads = torch.autograd.grad(loss * weigh, [table, *rows, *cells])
+    own, (weight, bias, *clusters) = list(grads[len(rows) + 1 :]), grads[1 : len(rows) + 1]
+    return _DirectionGradients(loss.detach(), grads[0], weight, bias, clusters, own, finals)
+
+
+def _softmax_rows(model: LanguageModel, softmax: StepSoftmax) -> list[Tensor]:
+    """Weight and bias of the rows of this step, then those of the clusters."""
+    whole = model.softmax_weight().detach(), model.softmax.bias.detach()
+    return [*(t[softmax.rows] for t in whole), *(p.detach() for p in model.softmax.cluster_parameters())]
 
 
 def _layers(
@@ -261,7 +282,7 @@ class _EncodedTypes:
     def gradients(self, table: Tensor, run: Runner) -> list[Tensor]:
         """[U, D] gradient of the table → the gradient of each encoder parameter."""
         halves: list[list[Tensor]] = run([partial(self._differentiate, half, table) for half in (0, 1)])
-        return [sum_of(list(both)) for both in zip(*halves, strict=True)]
+        return _sums(halves)
 
     def _encode(self, half: range) -> list[Tensor]:
         with torch.set_grad_enabled(self.trains):
@@ -273,6 +294,10 @@ class _EncodedTypes:
             return [torch.zeros_like(p) for p in parameters]
         upstream = [table[self.groups[group][0]] for group in self.halves[half]]
         return list(torch.autograd.grad(self.outputs[half], parameters, upstream))
+
+
+def _sums(lists: list[list[Tensor]]) -> list[Tensor]:
+    return [sum_of(list(tensors)) for tensors in zip(*lists, strict=True)]
 
 
 def sum_of(tensors: list[Tensor]) -> Tensor:

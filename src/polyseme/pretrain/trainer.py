@@ -112,8 +112,8 @@ def progress(training: Training) -> float:
 def step_softmax(training: Training, batches: Sequence[Batch]) -> StepSoftmax:
     """What the targets of this step compete with; every process draws the same negatives."""
     choice, words = training.recipe.softmax, len(training.model.softmax.bias)
-    if choice.kind == "full":
-        return full_softmax(words)
+    if choice.kind != "sampled":
+        return full_softmax(words, training.model.softmax.cutoffs)
     directions = training.model.bilm.config.directions
     random = np.random.default_rng([training.seed, training.step])
     negatives = [draw_negatives(words, choice.negatives, random)]
