@@ -2,8 +2,9 @@
 
     python benchmarks/train_chinese.py SHARED/data src/polyseme/text/data/chinese.npz
 
-A tagger learnt from the treebank alone has a word F1 of 87. It tags a large raw text; how often each string came out as
-a word becomes the lexicon; and it learns from the treebank again, now with the lexicon: 93, and once more: 94.
+A tagger learnt from the treebank alone has a word F1 of 87.8 on the development set. It tags a large raw text; how often
+each string came out as a word becomes the lexicon; and it learns from the treebank again, now with the lexicon: 93.4.
+Once more: 94.1; a third time: 94.1.
 Labels come from the train split only, raw text from the training files of the corpus only.
 """
 
@@ -26,6 +27,7 @@ from polyseme.text.chinese import (
     find_features,
     hash_strings,
     is_han,
+    make_reading,
     may_part,
     read_codes,
 )
@@ -63,7 +65,7 @@ def pair_characters(traditional: Path, simplified: Path) -> Codes:
     return np.array(sorted((ord(old), ord(new)) for old, new in best.items() if old != new), np.uint32).T
 
 
-def read_labels(path: Path, simplified: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
+def read_labels(path: Path, reading: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
     """Codes of the sentences, one a line, and whether a word ends after each."""
     lines, ends, length = [], [], 0
     for text, words in read_words(path):
@@ -73,7 +75,7 @@ def read_labels(path: Path, simplified: Codes) -> tuple[Codes, npt.NDArray[np.bo
             ends.append(length + at - 1)
         lines.append(text + "\n")
         length += len(text) + 1
-    codes, place = read_codes("".join(lines), simplified)
+    codes, place = read_codes("".join(lines), reading)
     labels = np.zeros(len(codes), bool)
     labels[place[ends]] = True
     return codes, labels
@@ -149,9 +151,10 @@ def main() -> None:
     arguments = parser.parse_args()
     train = arguments.data / "ner/zh-uner-gsdsimp/zh_gsdsimp-ud-train.iob2.xz"
     simplified = pair_characters(arguments.data / "ner/zh-uner-gsd/zh_gsd-ud-train.iob2.xz", train)
-    codes, labels = read_labels(train, simplified)
+    reading = make_reading(simplified)
+    codes, labels = read_labels(train, reading)
     examples = np.flatnonzero(may_part(codes))
-    raw, _ = read_codes(read_raw_text(arguments.data / "corpora/zh"), simplified)
+    raw, _ = read_codes(read_raw_text(arguments.data / "corpora/zh"), reading)
 
     lexicon = np.zeros(1 << SLOT_BITS, np.uint16)
     weights = learn(find_features(codes, lexicon).T[examples], labels[examples])

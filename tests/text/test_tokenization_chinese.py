@@ -14,14 +14,12 @@ TEXT = "在1928年，瓦德·丹路殊（Walter Damrosch）指揮紐約愛樂演
 def test_the_tables_are_small_and_of_the_promised_shapes() -> None:
     tables = chinese.load_tables()
     assert chinese.TABLES.stat().st_size < 3_000_000
-    assert tables.simplified.shape[0] == 2 and np.all(np.diff(tables.simplified[0].astype(np.int64)) > 0)
     assert tables.lexicon.shape == tables.weights.shape == (1 << chinese.SLOT_BITS,)
     assert tables.lexicon.dtype == np.uint16 and tables.weights.dtype == np.int8
 
 
 def test_traditional_is_read_as_simplified_and_classes_as_one_character() -> None:
-    simplified = chinese.load_tables().simplified
-    codes, place = chinese.read_codes("學a１か\u3000é\n漢", simplified)
+    codes, place = chinese.read_codes("學a１か\u3000é\n漢", chinese.load_tables().reading)
     expected = [ord("学"), chinese.LETTER, chinese.DIGIT, chinese.KANA, 0, ord("é"), 0, ord("汉")]
     assert codes[place].tolist() == expected
     assert place[-1] - place[-2] == 1 and place[-2] - place[-3] == 1 + chinese.CONTEXT

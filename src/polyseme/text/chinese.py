@@ -29,14 +29,25 @@ CONTEXT = 4  # characters beside a place that its decision may see
 SLOT_BITS = 20  # of a hash choose the slot of a table; the other twelve tell strings in one slot apart
 _CHUNK = 1 << 14  # characters at once: the arrays stay in the cache
 
-DIGIT, LETTER, KANA = 0x30, 0x61, 0x30A2
+DIGIT, LETTER, KANA = ord("0"), ord("a"), ord("ア")
+_CLASSES = (
+    ("\0", " ", 0),
+    ("\u3000", "\u3000", 0),
+    ("0", "9", DIGIT),
+    ("０", "９", DIGIT),
+    ("A", "Z", LETTER),
+    ("a", "z", LETTER),
+    ("Ａ", "Ｚ", LETTER),
+    ("ａ", "ｚ", LETTER),
+    ("ぁ", "ヿ", KANA),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
     """What the tagger has learnt."""
 
-    simplified: Codes  # [2, S]: traditional characters in order, and what to read them as
+    reading: Codes  # [0x110000]: what each character is read as
     lexicon: Lexicon  # [2 ** SLOT_BITS]: twelve bits of a string's hash, then four of its word rate
     weights: npt.NDArray[np.int8]  # [2 ** SLOT_BITS]
 
@@ -44,28 +55,29 @@ class Tables:
 @cache
 def load_tables(path: Path = TABLES) -> Tables:
     with np.load(path) as arrays:
-        return Tables(arrays["simplified"], arrays["lexicon"], arrays["weights"])
+        return Tables(make_reading(arrays["simplified"]), arrays["lexicon"], arrays["weights"])
 
 
-def read_codes(text: str, simplified: Codes) -> tuple[Codes, npt.NDArray[np.intp]]:
-    """Code points: traditional read as simplified, digits, Latin and kana as one each, whitespace as 0.
+def make_reading(simplified: Codes) -> Codes:
+    """Traditional characters are read as simplified ([2, S]), digits, Latin and kana as one each, spaces as 0."""
+    reading = np.arange(0x110000, dtype=np.uint32)
+    reading[simplified[0]] = simplified[1]
+    for first, last, code in _CLASSES:
+        reading[ord(first) : ord(last) + 1] = code
+    return reading
 
-    CONTEXT zeros follow every line, so that lines do not see each other; the second array says where each character
-    of the text has gone.
+
+def read_codes(text: str, reading: Codes) -> tuple[Codes, npt.NDArray[np.intp]]:
+    """The characters as the tagger reads them, and where each character of the text has gone.
+
+    CONTEXT zeros follow every line, so that lines do not see each other.
     """
     raw = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    near = np.minimum(np.searchsorted(simplified[0], raw), simplified.shape[1] - 1)
-    codes = np.where(simplified[0][near] == raw, simplified[1][near], raw)
-    narrow = np.where((raw >= 0xFF01) & (raw <= 0xFF5E), raw - np.uint32(0xFEE0), raw)
-    codes[(narrow >= 0x30) & (narrow <= 0x39)] = DIGIT
-    codes[((narrow | 0x20) >= 0x61) & ((narrow | 0x20) <= 0x7A)] = LETTER
-    codes[(raw >= 0x3041) & (raw <= 0x30FF)] = KANA
-    codes[(raw <= 0x20) | (raw == 0x3000)] = 0
     lines_before = np.cumsum((raw == 0x0A) | (raw == 0x0D))
     place = np.arange(len(raw)) + CONTEXT * lines_before
-    spread = np.zeros(len(raw) + CONTEXT * (1 + int(lines_before[-1:].sum())), np.uint32)
-    spread[place] = codes
-    return spread, place
+    codes = np.zeros(len(raw) + CONTEXT * (1 + int(lines_before[-1:].sum())), np.uint32)
+    codes[place] = reading[raw]
+    return codes, place
 
 
 def is_han(codes: Codes) -> npt.NDArray[np.bool_]:
@@ -124,7 +136,7 @@ def find_features(codes: Codes, lexicon: Lexicon) -> Codes:
 def find_word_ends(text: str) -> list[int]:
     """The places in the text where one word ends and another begins at once, in order."""
     tables = load_tables()
-    codes, place = read_codes(text, tables.simplified)
+    codes, place = read_codes(text, tables.reading)
     ends = np.zeros(len(codes), bool)
     for start in range(0, len(codes), _CHUNK):
         left = min(start, CONTEXT)
