@@ -2,9 +2,9 @@
 
     python benchmarks/train_chinese.py SHARED/data src/polyseme/text/data/chinese.npz
 
-A tagger learnt from the treebank alone has a word F1 of 87.8 on the development set. It tags a large raw text; how often
-each string came out as a word becomes the lexicon; and it learns from the treebank again, now with the lexicon: 93.4.
-Once more: 94.1; a third time: 94.1.
+A tagger learnt from the treebank alone has a word F1 of 87.8 on the development set. It tags a large raw text; how
+often each string came out as a word becomes the lexicon; and it learns from the treebank again, now with the lexicon:
+93.4. Once more: 94.1; a third time: 94.1.
 Labels come from the train split only, raw text from the training files of the corpus only.
 """
 
