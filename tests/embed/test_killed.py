@@ -38,7 +38,7 @@ JOB = """
     from polyseme.embed.description import Options
     from polyseme.embed.job import embed_files
     model, text, out = sys.argv[1:]
-    elmo = Elmo.from_pretrained(model, device="cpu")
+    elmo = Elmo.from_pretrained(model, device="cpu", lang="whitespace")
     print("begun", flush=True)
     embed_files([text], out, elmo, Options(layers="all"), resume=True, limits=Limits(window=300, part=600))
 """

@@ -17,8 +17,8 @@ def tiny_model(seed: int = 0) -> StoredModel:
     config = BiLMConfig(characters=characters, cell=16, projection=4, layers=2)
     torch.manual_seed(seed)
     tensors = {name: 0.3 * torch.randn_like(value) for name, value in BiLM(config).state_dict().items()}
-    return StoredModel(config, tensors, Indexer(ByteScheme(max_characters=12)), card={"tokenisation": "whitespace"})
+    return StoredModel(config, tensors, Indexer(ByteScheme(max_characters=12)))
 
 
-def tiny_elmo(seed: int = 0, lang: str | None = None) -> Elmo:
+def tiny_elmo(seed: int = 0, lang: str = "whitespace") -> Elmo:
     return Elmo.from_stored(tiny_model(seed), device="cpu", lang=lang)

@@ -6,7 +6,7 @@ that was killed makes the same windows again, and so the same bits, even on a de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from polyseme.elmo import Elmo
 
 _WINDOW_BYTES = 64 << 20  # of layers that the engine returns at once
+_WINDOW_TOKENS = 8192  # more gave no more speed (2048 gave 15 % less)
 _PART_BYTES = 128 << 20
 _PART_TOKENS = 65_536  # seconds to a minute of work: what a kill can cost
 _SCAN_TOKENS = 1 << 20  # of a part in which hardly a sentence has a target word
@@ -40,7 +41,17 @@ class Limits:
         layer = elmo.config.width * 4  # bytes of a token
         window = _WINDOW_BYTES // (layer * (elmo.config.layers + 1))
         kept = layer * (elmo.config.layers + 1 if options.layers == "all" else 1)
-        return cls(window=min(max(window, 2048), 32_768), part=min(_PART_TOKENS, _PART_BYTES // kept))
+        return cls(window=min(max(window, 2048), _WINDOW_TOKENS), part=min(_PART_TOKENS, _PART_BYTES // kept))
+
+
+def compute_records(
+    documents: Iterable[Document], elmo: Elmo, options: Options, shard: Shard, limits: Limits
+) -> Iterator[Record]:
+    """Encode the share of the documents, record by record."""
+    make_records = RecordMaker(options)
+    for window in plan_windows(read_passages(documents, elmo.split, shard=shard), options, limits):
+        for passage, layers in encode_window(elmo, window):
+            yield from make_records(passage, layers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,7 @@ class Done:
 
 
 def compute_parts(
-    documents: Iterator[Document],
+    documents: Iterable[Document],
     elmo: Elmo,
     options: Options,
     shard: Shard,

@@ -77,7 +77,7 @@ def embed_files(
         folder.mkdir(parents=True, exist_ok=True)
         with only_process_in(folder):
             files = _keep_standard_input(sources, folder, resume=resume)
-            description = _settle(sources, files, elmo, options, shard, folder)
+            description = settle(files, elmo, options, shard.count, folder / DESCRIPTION)
             finished = resume and _is_finished(out, description, folder)
             if not finished:
                 description.write(folder / DESCRIPTION)
@@ -112,27 +112,25 @@ def _keep_standard_input(sources: list[str], folder: Path, *, resume: bool) -> d
     return files
 
 
-def _settle(
-    sources: list[str], files: dict[str, str], elmo: Elmo, options: Options, shard: Shard, folder: Path
-) -> Description:
-    """The description of this job; JobError if ``folder`` holds another one."""
-    earlier = Description.read(folder / DESCRIPTION) if (folder / DESCRIPTION).exists() else None
-    inputs = [replace(describe_input(files[source]), name=source) for source in sources]
+def settle(files: dict[str, str], elmo: Elmo, options: Options, shards: int, path: Path) -> Description:
+    """The description of this job, by its sources and their files; JobError if ``path`` describes another one."""
+    earlier = Description.read(path) if path.exists() else None
+    inputs = [replace(describe_input(file), name=source) for source, file in files.items()]
     counts = survey(list(files.values()), options) if earlier is None else (earlier.documents, earlier.characters)
     if counts[1] == 0:
-        raise InputError(f"there is no text to embed in {', '.join(sources)}")
+        raise InputError(f"there is no text to embed in {', '.join(files)}")
     description = Description(
         options=options,
         inputs=tuple(inputs),
         model=elmo.fingerprint,
         lang=elmo.lang,
         state=elmo.state,
-        shards=shard.count,
+        shards=shards,
         documents=counts[0],
         characters=counts[1],
     )
     if earlier is not None:
-        description.refuse_other(earlier, folder.parent)
+        description.refuse_other(earlier, path.parent.parent)
     return description
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -60,8 +61,13 @@ def read(path: str | Path) -> Iterator[Record]:
 
     for record in polyseme.embed.read("vectors.h5"):
         record.id, record.tokens, record.vectors
+
+    A folder of Parquet shards, as a Ray cluster writes it, reads like one file.
     """
     path = Path(path)
+    if path.is_dir():
+        shards = [output_format(shard).read(shard) for shard in _shards(path)]
+        return heapq.merge(*shards, key=lambda record: record.document)
     if not path.is_file():
         raise InputError(f"{path} does not exist, or is no file")
     return output_format(path).read(path)
@@ -69,4 +75,12 @@ def read(path: str | Path) -> Iterator[Record]:
 
 def about(path: str | Path) -> dict[str, Any] | None:
     """The job that wrote the file: model, options, inputs; None if it says nothing of it."""
-    return output_format(Path(path)).about(Path(path))
+    path = _shards(Path(path))[0] if Path(path).is_dir() else Path(path)
+    return output_format(path).about(path)
+
+
+def _shards(folder: Path) -> list[Path]:
+    shards = sorted(folder.glob("*.parquet"))
+    if not shards:
+        raise InputError(f"{folder} is a folder without Parquet shards; give an embedding file")
+    return shards

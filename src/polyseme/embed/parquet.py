@@ -27,7 +27,8 @@ try:
 except ImportError:
     raise MissingExtra("Parquet files", "files") from None
 
-_GROUP_BYTES = 32 << 20  # of values in a row group: what a writer holds, and a reader
+_GROUP_BYTES = 8 << 20  # of a row group: what a writer holds, and a reader
+_TOKEN_BYTES = 128  # of a token as Python holds it: a string, a place in a list, its offsets
 
 
 def write(path: Path, contents: Contents) -> None:
@@ -36,7 +37,7 @@ def write(path: Path, contents: Contents) -> None:
         path,
         schema,
         compression="zstd",
-        compression_level=1,  # floats hardly compress; higher levels only take time
+        compression_level=-5,  # as fast as none; level 1 took 1.5 times as long and saved 8 % more
         use_dictionary=["source"],
         write_statistics=["document"],
     ) as writer:
@@ -97,7 +98,7 @@ def _groups(records: Iterator[Record]) -> Iterator[list[Record]]:
     group, size = list[Record](), 0
     for record in records:
         group.append(record)
-        size += record.values.nbytes
+        size += record.values.nbytes + _TOKEN_BYTES * len(record.tokens)
         if size >= _GROUP_BYTES:
             yield group
             group, size = [], 0
