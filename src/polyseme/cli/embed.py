@@ -1,0 +1,249 @@
+"""polyseme embed: text files → one file of vectors."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from polyseme.elmo import Elmo
+    from polyseme.embed.assemble import Summary
+    from polyseme.embed.description import Options
+    from polyseme.embed.estimate import Estimate
+    from polyseme.embed.job import Progress
+    from polyseme.embed.passages import Shard
+
+
+def embed(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Text files, globs or - (txt, jsonl, csv, tsv, parquet, conllu, fasta; also .gz .xz .bz2 .zst).",
+            metavar="INPUT...",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="The file to write: .hdf5 or .h5 (AllenNLP's layout), .parquet, .npz.", metavar="FILE")
+    ] = Path("vectors.h5"),
+    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    layers: Annotated[
+        Literal["all", "top", "average"], typer.Option(help="Every layer, the last, or the mean of all.")
+    ] = "average",
+    pool: Annotated[
+        Literal["mean"] | None, typer.Option(help="One vector for each document (line, record, protein).")
+    ] = None,
+    dtype: Annotated[Literal["float32", "float16"], typer.Option(help="Type of the numbers.")] = "float32",
+    words: Annotated[
+        str | None, typer.Option(help="Only these words, of any case, with their sentences.", metavar="WORD,WORD")
+    ] = None,
+    field: Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Kind of the inputs, where their names do not tell: txt, jsonl, csv, …")
+    ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
+    ] = None,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Say what it took: speed, memory, cache.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted job.")] = False,
+    shard: Annotated[
+        str | None, typer.Option(help="Do only share i of n, for several machines; then --merge.", metavar="I/N")
+    ] = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Put the shares of all machines together.")] = False,
+    on: Annotated[Literal["ray"] | None, typer.Option(help="Run on a Ray cluster: Parquet shards into FILE.")] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+) -> None:
+    """Turn text files of any size into vectors; killed at any moment, the job goes on with --resume.
+
+    Examples:
+
+      polyseme embed reviews.jsonl.gz --field body --pool mean --out reviews.npz
+
+      polyseme embed corpus.txt --words present,bank --layers all --out words.parquet
+    """
+    from polyseme.embed.description import Options
+    from polyseme.embed.passages import Shard
+
+    if merge:
+        _merge(out, inputs, quiet=quiet)
+        return
+    if not inputs:
+        raise typer.BadParameter("give at least one file, glob or -", param_hint="INPUT...")
+    targets = tuple(word.strip() for word in (words or "").split(",") if word.strip())
+    options = Options(layers=layers, dtype=dtype, pool=pool, words=targets, kind=kind, field=field)
+    share = Shard.parse(shard) if shard else Shard()
+    if estimate:
+        _print_estimate(inputs, out, _load(model, lang, threads), options)
+        return
+    if on == "ray":
+        if shard or stats or threads:
+            raise typer.BadParameter(
+                "Ray shares the work out itself: no --shard, --stats, --threads", param_hint="--on"
+            )
+        _run_on_ray(inputs, out, model, lang, options, resume=resume, quiet=quiet)
+        return
+    elmo = _load(model, lang, threads)
+    _run(inputs, out, elmo, options, share, resume=resume, stats=stats, quiet=quiet)
+
+
+def _load(model: str, lang: str | None, threads: int | None) -> Elmo:
+    import torch
+
+    from polyseme.elmo import Elmo
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return Elmo.from_pretrained(model, lang=lang)
+
+
+def _run(
+    inputs: list[str],
+    out: Path,
+    elmo: Elmo,
+    options: Options,
+    share: Shard,
+    *,
+    resume: bool,
+    stats: bool,
+    quiet: bool,
+) -> None:
+    from polyseme.embed.job import embed_files
+
+    began, tokens = time.monotonic(), 0
+
+    def note(progress: Progress) -> None:
+        nonlocal tokens
+        tokens = progress.tokens
+        show(progress)
+
+    try:
+        with _progress_bar(quiet) as show:
+            summary = embed_files(inputs, out, elmo, options, shard=share, resume=resume, on_progress=note)
+    except KeyboardInterrupt:
+        if not quiet:
+            typer.echo("interrupted; go on with the same command and --resume", err=True)
+        raise
+    if stats:
+        _print_stats(elmo, tokens, time.monotonic() - began)
+    if not quiet:
+        typer.echo(_outcome(summary, out, share), err=True)
+
+
+def _outcome(summary: Summary | None, out: Path, share: Shard) -> str:
+    if share.count > 1:
+        return (
+            f"share {share.index + 1} of {share.count} is done\nnext, when all are: polyseme embed --merge --out {out}"
+        )
+    if summary is None:
+        return f"{out} is complete already"
+    return _written(summary, out)
+
+
+def _written(summary: Summary, out: Path) -> str:
+    counts = f"{summary.records:,} records of {summary.tokens:,} tokens, {_size(summary.bytes)}"
+    return f"{out}: {counts}\n{_next(out)}"
+
+
+def _next(out: Path) -> str:
+    return f"next: python -c \"from polyseme.embed import read; print(next(read('{out}')).tokens)\""
+
+
+def _merge(out: Path, inputs: list[str] | None, *, quiet: bool) -> None:
+    from polyseme.embed.assemble import assemble
+
+    if inputs:
+        raise typer.BadParameter("--merge takes no inputs, only --out FILE", param_hint="INPUT...")
+    summary = assemble(out)
+    if not quiet:
+        typer.echo(_written(summary, out), err=True)
+
+
+def _run_on_ray(
+    inputs: list[str], out: Path, model: str, lang: str | None, options: Options, *, resume: bool, quiet: bool
+) -> None:
+    from polyseme.embed.ray import embed_on_ray
+
+    count = embed_on_ray(inputs, out, model, options, lang=lang, resume=resume)
+    if not quiet:
+        typer.echo(f"{out}: {count:,} records in Parquet shards\n{_next(out)}", err=True)
+
+
+def _print_estimate(inputs: list[str], out: Path, elmo: Elmo, options: Options) -> None:
+    from polyseme.embed.estimate import estimate
+
+    found: Estimate = estimate(inputs, out, elmo, options)
+    free = shutil.disk_usage(out.parent).free
+    rows = [
+        ("documents", f"{found.documents:,} of {found.characters:,} characters"),
+        ("to encode", f"about {found.sentences:,} sentences, {found.tokens:,} tokens"),
+        ("time", f"about {_duration(found.seconds)}"),
+        ("memory", _size(found.memory_bytes) if found.memory_bytes else "unknown"),
+        ("file", f"about {_size(found.file_bytes)}"),
+        ("disk", f"about {_size(found.disk_bytes)} while it runs, {_size(free)} free"),
+    ]
+    typer.echo("\n".join(f"{name:<10} {value}" for name, value in rows))
+
+
+def _print_stats(elmo: Elmo, tokens: int, seconds: float) -> None:
+    from polyseme.embed.estimate import peak_memory
+
+    cache = elmo.engine.cache
+    held = cache.rows * elmo.config.projection * 4
+    rows = [
+        ("time", _duration(seconds)),
+        ("speed", f"{tokens / seconds:,.0f} tokens/s, {tokens:,} tokens in this run"),
+        ("memory", _size(peak_memory()) if peak_memory() else "unknown"),
+        ("cache", f"{cache.rows:,} token vectors, {_size(held)}; {cache.rate:.0%} of the distinct tokens were in it"),
+    ]
+    typer.echo("\n".join(f"{name:<10} {value}" for name, value in rows), err=True)
+
+
+@contextmanager
+def _progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None]]:
+    """Tokens a second and the time left, on standard error where a person watches."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda progress: None
+        return
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("embedding"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rate]}"))
+    bar = Bar(*columns, TimeRemainingColumn(), console=console, transient=True)
+    task = bar.add_task("embedding", total=None, rate="")
+
+    def show(progress: Progress) -> None:
+        bar.start()
+        rate = f"{progress.tokens:,} tokens, {progress.tokens / max(progress.seconds, 1e-9):,.0f}/s"
+        bar.update(task, completed=progress.characters, total=progress.total, rate=rate)
+
+    try:
+        yield show
+    finally:
+        bar.stop()
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if count >= 100 or unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, hours = seconds / 60, seconds / 3600
+    return f"{minutes:.0f} min" if minutes < 100 else f"{hours:.1f} h"

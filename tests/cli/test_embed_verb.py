@@ -1,0 +1,101 @@
+"""polyseme embed: what it prints, and that shares, words and resuming work from the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import polyseme, toy_model
+
+from polyseme.embed import about, read
+
+
+@pytest.fixture
+def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "text.txt"
+    path.write_text("Here is your birthday present.\nLive in the present. At present!\n\nThe bank.\n", encoding="utf-8")
+    return path
+
+
+def embed(*arguments: str, code: int = 0) -> str:
+    return polyseme("embed", *arguments, "--model", str(toy_model()), code=code).output
+
+
+def test_parsing_needs_no_torch() -> None:
+    program = "import sys, polyseme.cli.embed; sys.exit('torch' in sys.modules or 'h5py' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_it_says_what_it_wrote_and_what_to_do_next(text: Path) -> None:
+    output = embed("text.txt", "--out", "vectors.h5")
+    assert output.startswith("vectors.h5: 5 records of 17 tokens, ")
+    program = output.partition('next: python -c "')[2].strip().removesuffix('"')
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed == "['Here', 'is', 'your', 'birthday', 'present', '.']\n"
+
+
+def test_an_estimate_writes_nothing(text: Path) -> None:
+    output = embed("text.txt", "--out", "vectors.h5", "--estimate")
+    assert [line.split()[0] for line in output.splitlines()] == ["documents", "to", "time", "memory", "file", "disk"]
+    assert f"4 of {sum(map(len, text.read_text(encoding='utf-8').splitlines()))} characters" in output
+    assert "about 5 sentences, 17 tokens" in output
+    assert [path.name for path in text.parent.iterdir()] == ["text.txt"]
+
+
+def test_statistics(text: Path) -> None:
+    output = embed("text.txt", "--out", "vectors.npz", "--stats")
+    assert [line.split()[0] for line in output.splitlines()[:4]] == ["time", "speed", "memory", "cache"]
+    assert "17 tokens in this run" in output
+
+
+def test_words(text: Path) -> None:
+    embed("text.txt", "--out", "vectors.npz", "--words", "present, bank", "--layers", "all", "--dtype", "float16")
+    records = list(read("vectors.npz"))
+    assert [record.word for record in records] == ["present", "present", "present", "bank"]
+    assert {(record.layers.dtype.name, record.layers.ndim) for record in records} == {("float16", 2)}
+
+
+def test_shares_and_merge(text: Path) -> None:
+    embed("text.txt", "--out", "whole.npz")
+    first = embed("text.txt", "--out", "vectors.npz", "--shard", "1/2")
+    assert first == "share 1 of 2 is done\nnext, when all are: polyseme embed --merge --out vectors.npz\n"
+    missing = polyseme("embed", "--merge", "--out", "vectors.npz", code=1).output
+    assert "1 of 2 shares" in missing
+    embed("text.txt", "--out", "vectors.npz", "--shard", "2/2")
+    polyseme("embed", "--merge", "--out", "vectors.npz")
+    assert Path("vectors.npz").read_bytes() == Path("whole.npz").read_bytes()
+
+
+def test_resuming_what_is_complete(text: Path) -> None:
+    embed("text.txt", "--out", "vectors.npz")
+    assert embed("text.txt", "--out", "vectors.npz", "--resume") == "vectors.npz is complete already\n"
+
+
+def test_language_and_kind_can_be_said(text: Path) -> None:
+    text.write_text('{"body": "a-b c."}\n', encoding="utf-8")
+    embed("text.txt", "--out", "vectors.npz", "--kind", "jsonl", "--field", "body", "--lang", "whitespace")
+    assert [record.tokens for record in read("vectors.npz")] == [["a-b", "c."]]
+    described = about("vectors.npz")
+    assert described is not None
+    assert (described["lang"], described["field"]) == ("whitespace", "body")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "at least one file"),
+        (["text.txt", "--merge"], "--merge takes no inputs"),
+        (["text.txt", "--on", "ray", "--shard", "1/2"], "no --shard"),
+        (["text.txt", "--layers", "some"], "some"),
+        (["text.txt", "--threads", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_wrong_use(text: Path, arguments: list[str], expected: str) -> None:
+    assert expected in embed(*arguments, code=2)
+
+
+def test_a_share_that_is_none_is_refused(text: Path) -> None:
+    assert "expected i/n" in embed("text.txt", "--shard", "3/2", code=1)
