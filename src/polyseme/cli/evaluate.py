@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -70,66 +71,81 @@ def evaluate(
     report = _Report(facts, both=stored.config.bidirectional, per_document=per_document, as_json=as_json)
     with _runner(threads) as run, _progress(quiet) as show:
         found = evaluate_files(stored, files, state=state, unit=unit, lang=lang, field=field, run=run)
-        for document in found:
-            report.add(document)
-            show(report.total)
-    report.finish()
+        report.print(_shown_while(found, show))
 
 
+def _shown_while(
+    found: Iterator[DocumentLikelihood], show: Callable[[Likelihood], None]
+) -> Iterator[DocumentLikelihood]:
+    total = None
+    for document in found:
+        total = document.likelihood if total is None else total + document.likelihood
+        show(total)
+        yield document
+
+
+@dataclass(frozen=True, slots=True)
 class _Report:
-    """What has been evaluated so far; documents are printed as they come, so that no number of them needs memory."""
+    """How the figures are printed; documents as they come, so that no number of them needs memory."""
 
-    def __init__(self, facts: dict[str, Any], *, both: bool, per_document: bool, as_json: bool) -> None:
-        from polyseme.pretrain.evaluate import Likelihood
+    facts: dict[str, Any]
+    both: bool  #: directions
+    per_document: bool
+    as_json: bool
 
-        self.total, self.files = Likelihood(), dict[str, Likelihood]()
-        self.facts, self.nothing = facts, Likelihood()
-        self.both, self.per_document, self.as_json = both, per_document, as_json
-        self.table = new_table(*self._titles(), left=("file",)) if on_terminal() and not as_json else None
-        if self.table is None and not as_json:
-            print_tsv(("file", "document", *facts, *COLUMNS))
-
-    def add(self, document: DocumentLikelihood) -> None:
-        self.total += document.likelihood
-        self.files[document.source] = self.files.get(document.source, self.nothing) + document.likelihood
-        if self.per_document and self.as_json:
-            place = {"file": document.source, "document": document.id}
-            typer.echo(json.dumps(place | self._figures(document.likelihood), ensure_ascii=False))
-        elif self.per_document:
-            self._row(document.source, document.id, document.likelihood)
-
-    def finish(self) -> None:
-        """The files and their sum."""
+    def print(self, found: Iterator[DocumentLikelihood]) -> None:
         if self.as_json:
-            files = [{"file": name} | self._figures(likelihood) for name, likelihood in self.files.items()]
-            typer.echo(json.dumps(self.facts | self._figures(self.total) | {"files": files}, ensure_ascii=False))
-            return
-        for name, likelihood in self.files.items():
-            self._row(name, "", likelihood)
-        if len(self.files) > 1:
-            self._row("all", "", self.total)
-        if self.table is not None:
-            model, state, words = self.facts.values()
-            self.table.title = f"{model}, state {state}, a vocabulary of {words:,} words"
-            print_table(self.table)
+            self._print_json(found)
+        elif on_terminal():
+            self._print_table(found)
+        else:
+            rows = (
+                (file, document, *self.facts.values(), *figures.values())
+                for file, document, figures in self._rows(found)
+            )
+            print_tsv(("file", "document", *self.facts, *COLUMNS), rows)
 
-    def _row(self, file: str, document: str, likelihood: Likelihood) -> None:
-        figures = self._figures(likelihood)
-        if self.table is None:
-            print_tsv((file, document, *self.facts.values(), *figures.values()))
-            return
-        perplexities = [figures[name] for name in COLUMNS[:3]]
-        shown = [f"{value:,.2f}" if value is not None else "" for value in perplexities]
-        rest = (f"{figures['bits_per_byte']:.4f}", f"{figures['tokens']:,}", f"{figures['unknown_rate']:.2%}")
-        self.table.add_row(file, *([document] if self.per_document else []), *shown, *rest)
+    def _rows(self, found: Iterator[DocumentLikelihood]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """(file, document, figures): each document if asked for, then each file, then all if they are several."""
+        files: dict[str, Likelihood] = {}
+        for one in found:
+            files[one.source] = files[one.source] + one.likelihood if one.source in files else one.likelihood
+            if self.per_document:
+                yield one.source, one.id, self._figures(one.likelihood)
+        for name, likelihood in files.items():
+            yield name, "", self._figures(likelihood)
+        if len(files) > 1:
+            first, *others = files.values()
+            yield "all", "", self._figures(sum(others, first))
 
     def _figures(self, likelihood: Likelihood) -> dict[str, Any]:
         figures: dict[str, Any] = {name: likelihood.to_dict()[name] for name in COLUMNS}
         return figures if self.both else figures | {"backward": None}
 
-    def _titles(self) -> tuple[str, ...]:
-        document = ("document",) if self.per_document else ()
-        return ("file", *document, "forward", "backward", "perplexity", "bits per byte", "tokens", "unknown")
+    def _print_json(self, found: Iterator[DocumentLikelihood]) -> None:
+        """A line for each document, then one object with the files and their sum."""
+        files: list[dict[str, Any]] = []
+        for file, document, figures in self._rows(found):
+            if document:
+                typer.echo(json.dumps({"file": file, "document": document} | figures, ensure_ascii=False))
+            else:
+                files.append({"file": file} | figures)
+        total = {name: value for name, value in files[-1].items() if name != "file"}
+        listed = files[:-1] if len(files) > 1 else files
+        typer.echo(json.dumps(self.facts | total | {"files": listed}, ensure_ascii=False))
+
+    def _print_table(self, found: Iterator[DocumentLikelihood]) -> None:
+        model, state, words = self.facts.values()
+        titles = ("file", "document", "forward", "backward", "perplexity", "bits per byte", "tokens", "unknown")
+        shown = [title for title in titles if self.per_document or title != "document"]
+        title = f"{model}, state {state}, a vocabulary of {words:,} words"
+        table = new_table(*shown, title=title, left=("file",))
+        for file, document, figures in self._rows(found):
+            perplexities = [figures[name] for name in COLUMNS[:3]]
+            cells = [f"{value:,.2f}" if value is not None else "" for value in perplexities]
+            cells += [f"{figures['bits_per_byte']:.4f}", f"{figures['tokens']:,}", f"{figures['unknown_rate']:.2%}"]
+            table.add_row(file, *([document] if self.per_document else []), *cells)
+        print_table(table)
 
 
 @contextmanager

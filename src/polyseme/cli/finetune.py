@@ -88,18 +88,15 @@ def _print(outcome: Outcome, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({**asdict(outcome), "model": str(outcome.model)}))
         return
-    rows = {"before": outcome.before, "softmax fitted": outcome.fitted, "after": outcome.after}
+    looks = {"before": outcome.before, "softmax fitted": outcome.fitted, "after": outcome.after}
     columns = ("forward", "backward", "average", "bits_per_byte")
+    rows = [(name, *(look[column] for column in columns)) for name, look in looks.items() if look is not None]
     if not on_terminal():
-        print_tsv(("held-out perplexity", *columns))
-        for name, figures in rows.items():
-            if figures is not None:
-                print_tsv((name, *(figures[column] for column in columns)))
+        print_tsv(("held-out perplexity", *columns), rows)
         return
     table = new_table(
         "held-out perplexity", "forward", "backward", "average", "bits per byte", left=("held-out perplexity",)
     )
-    for name, figures in rows.items():
-        if figures is not None:
-            table.add_row(name, *(f"{figures[column]:,.2f}" for column in columns[:3]), f"{figures[columns[3]]:.4f}")
+    for name, forward, backward, average, bits in rows:
+        table.add_row(str(name), f"{forward:,.2f}", f"{backward:,.2f}", f"{average:,.2f}", f"{bits:.4f}")
     print_table(table)

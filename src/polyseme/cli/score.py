@@ -125,20 +125,31 @@ def _print_json(scored: Scored) -> None:
 
 
 def _print_token_lines(scored: Scored) -> None:
-    print_tsv(
-        ("text", "sentence", "token", "unknown", "forward", "backward", "surprisal", "backward_surprisal"),
+    header = ("text", "sentence", "token", "unknown", "forward", "backward", "surprisal", "backward_surprisal")
+    rows = (
+        (name, number, token, int(unknown), forward, backward, _bits(forward), _bits(backward))
+        for name, score in scored
+        for number, token, unknown, forward, backward in _rows(score)
     )
-    for name, score in scored:
-        for number, token, unknown, forward, backward in _rows(score):
-            print_tsv((name, number, token, int(unknown), forward, backward, _bits(forward), _bits(backward)))
+    print_tsv(header, rows)
 
 
 def _print_sentence_lines(scored: Scored) -> None:
-    print_tsv(("text", "sentence", "tokens", "forward", "backward", "perplexity", "backward_perplexity", "words"))
-    for name, score in scored:
-        for number, ((begin, end), total) in enumerate(zip(score.sentences, score.totals, strict=True)):
-            words = " ".join(score.tokens[begin:end])
-            print_tsv((name, number, end - begin, total.forward, total.backward, *total.perplexities, words))
+    header = ("text", "sentence", "tokens", "forward", "backward", "perplexity", "backward_perplexity", "words")
+    rows = (
+        (
+            name,
+            number,
+            end - begin,
+            total.forward,
+            total.backward,
+            *total.perplexities,
+            " ".join(score.tokens[begin:end]),
+        )
+        for name, score in scored
+        for number, ((begin, end), total) in enumerate(zip(score.sentences, score.totals, strict=True))
+    )
+    print_tsv(header, rows)
 
 
 def _print_token_tables(scored: Scored) -> None:

@@ -47,9 +47,8 @@ def substitutes(
     elif on_terminal():
         _print_table(found)
     else:
-        print_tsv(("word", "probability", "forward", "backward"))
-        for one in found:
-            print_tsv((one.word, one.probability, one.forward, one.backward))
+        rows = [(one.word, one.probability, one.forward, one.backward) for one in found]
+        print_tsv(("word", "probability", "forward", "backward"), rows)
 
 
 def _print_table(found: list[Substitute]) -> None:

@@ -19,9 +19,12 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def print_tsv(row: Iterable[object]) -> None:
-    """One line; numbers that are not whole with six digits, nothing for None."""
-    typer.echo("\t".join(_plain(value) for value in row))
+def print_tsv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A line for the header and one for each row as it comes; an error before the first row leaves no output."""
+    for number, row in enumerate(rows):
+        if number == 0:
+            typer.echo("\t".join(header))
+        typer.echo("\t".join(_plain(value) for value in row))
 
 
 def new_table(*columns: str, title: str | None = None, left: Sequence[str] = ()) -> Table:
@@ -48,6 +51,7 @@ def bar(share: float, width: int = 16) -> str:
 
 
 def _plain(value: object) -> str:
+    """Numbers that are not whole with six digits, nothing for None."""
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

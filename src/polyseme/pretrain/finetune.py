@@ -57,8 +57,8 @@ def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
     plan = replace(plan, card={**inherited_card(stored, corpus.meta.lang), **plan.card})
 
     def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
-        _remember_base(plan.out, stored, resume)
         check_words(plan.recipe, corpus.vocabulary)
+        _remember_base(plan.out, stored, resume)
         softmax = adapted_softmax(stored, corpus.vocabulary)
         return language_model(stored.bilm().train(), softmax, stored.indexer), stored.indexer
 
