@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 import torch
+from pages import fill_in, table
 from plain_port import PlainPort
 
 from polyseme.pretrain.batches import Batch, TypeTable
@@ -33,7 +34,8 @@ from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
 from polyseme.pretrain.trainer import Training, new_optimizer, step_softmax, train_step
 
 HERE = Path(__file__).parent
-TEXT = HERE.parents[1] / "shared" / "data" / "corpora" / "en" / "enwiki-heldout.txt.xz"
+TEXT = HERE.parents[1] / "shared" / "data" / "corpora" / "en" / "enwiki-core-1.txt.xz"
+RESULT = HERE / "results" / "pretrain.json"
 ROWS, STEPS, WORDS = 64, 20, 50_000
 SHAPES = {
     "compact": [],
@@ -184,17 +186,36 @@ def measure(corpus: Corpus, repeats: int) -> dict[str, object]:
     }
 
 
+def write_page(results: dict[str, object]) -> None:
+    """The table of docs/training.md."""
+    rates, ratios, gemm = results["tokens_per_second"], results["ratios"], results["gemm_gflops"]
+    assert isinstance(rates, list) and isinstance(ratios, dict) and isinstance(gemm, dict)
+    speeds = [[r["shape"], r["contestant"], r["cores"], f"{r['median']:,.0f}"] for r in rates]
+    shown = [[name, f"{value:.2f}"] for name, value in ratios.items()]
+    note = (
+        f"Matrix products of 1024³ in the same run: {gemm['one core']:.0f} GFLOP/s on one core, "
+        f"{gemm['two cores']:.0f} on two. {100 * float(str(results['distinct_types_per_token'])):.0f} distinct tokens "
+        f"for 100 positions of a batch; {int(str(results['vocabulary'])):,} words."
+    )
+    text = "\n\n".join(
+        [table(["shape", "contestant", "cores", "tokens/s"], speeds), table(["ratio", "measured"], shown), note]
+    )
+    fill_in("training.md", "speed", text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", type=Path, default=TEXT)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "pretrain.json")
+    parser.add_argument("--out", type=Path, default=RESULT)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         prepare([options.text], Path(folder) / "corpus", lang="en", vocabulary_size=WORDS)
         results = measure(open_corpus(Path(folder) / "corpus"), options.repeats)
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(results, indent=2) + "\n")
+    if options.out == RESULT:
+        write_page(results)
     for name, value in results["ratios"].items():  # type: ignore[attr-defined]
         print(f"{name}: {value:.2f}")
 

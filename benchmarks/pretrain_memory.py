@@ -18,11 +18,14 @@ from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
+from pages import fill_in, table
+
 from polyseme.pretrain.corpus import open_corpus
 from polyseme.pretrain.prepare import prepare
 from polyseme.text.readers import read_documents
 
 HERE = Path(__file__).parent
+RESULT = HERE / "results" / "pretrain_memory.json"
 SIZES = (1_000_000, 50_000_000)
 STEPS = 300
 
@@ -85,7 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", type=Path, nargs="*")
     parser.add_argument("--train", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "pretrain_memory.json")
+    parser.add_argument("--out", type=Path, default=RESULT)
     options = parser.parse_args()
     if options.train:
         train(options.train)
@@ -94,6 +97,9 @@ def main() -> None:
         rows = [measure(options.files, tokens, Path(folder)) for tokens in SIZES]
     growth = rows[-1]["peak_mb"] / rows[0]["peak_mb"]
     options.out.write_text(json.dumps({"rows": rows, "growth": growth}, indent=2) + "\n")
+    if options.out == RESULT:
+        cells = [[f"{r['tokens']:,}", f"{r['types']:,}", f"{r['steps']:,}", f"{r['peak_mb']:,.0f} MB"] for r in rows]
+        fill_in("training.md", "memory", table(["tokens of the corpus", "types", "steps", "peak memory"], cells))
     print(*rows, f"growth {growth:.3f}", sep="\n")
 
 
