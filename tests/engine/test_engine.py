@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from polyseme.engine.engine import Engine
 from polyseme.engine.recurrence import Direction
+from polyseme.engine.twins import Twins
 from polyseme.errors import InputError
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLMState
@@ -225,6 +226,7 @@ class TestOutOfMemory:
             raise torch.OutOfMemoryError("device is full")
 
         monkeypatch.setattr(Direction, "run", full)
+        monkeypatch.setattr(Twins, "run", full)
         with pytest.raises(torch.OutOfMemoryError):
             engine.encode([["a", "b"], ["c"]])
 

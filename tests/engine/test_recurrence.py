@@ -10,10 +10,16 @@ from engine.random_models import SMALL, random_model
 
 from polyseme.engine.engine import Engine
 from polyseme.engine.plan import CHUNK_SLOTS, plan_batches
-from polyseme.engine.recurrence import Direction, Layer
+from polyseme.engine.recurrence import Direction, Layer, LayerWeights
+from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.config import BiLMConfig
 from polyseme.nn.lstm import CellState
+
+
+def direction(stored: StoredModel, number: int) -> Direction:
+    config = stored.config
+    return Direction(config, [LayerWeights.of(config, stored.tensors, number, n) for n in range(config.layers)])
 
 
 @pytest.mark.parametrize("projection", [8, 24])
@@ -28,7 +34,7 @@ def test_a_layer_agrees_with_the_readable_lstm(projection: int) -> None:
     with torch.no_grad():
         expected, final = stored.bilm().directions[0].cells[0](x, mask, start)
     places = torch.from_numpy(batch.places()[0])
-    layer = Layer(config, stored.tensors, "directions.0.cells.0.")
+    layer = Layer(config, LayerWeights.of(config, stored.tensors, 0, 0))
     layer.start(4, start)
     (chunk,) = batch.chunks()
     with torch.inference_mode():
@@ -44,9 +50,7 @@ def test_the_sink_gets_every_layer_of_every_slot_in_order() -> None:
     table, rows = torch.randn(5, 8), torch.randint(0, 5, (1000,))
     seen: list[tuple[int, slice]] = []
     with torch.inference_mode():
-        Direction(stored.config, stored.tensors, 0).run(
-            batch, rows, table, None, lambda layer, slots, values: seen.append((layer, slots))
-        )
+        direction(stored, 0).run(batch, rows, table, None, lambda layer, slots, values: seen.append((layer, slots)))
     for number in range(3):
         slots = [place for layer, place in seen if layer == number]
         assert slots[0].start == 0 and slots[-1].stop == 1000
@@ -62,7 +66,7 @@ def test_where_a_chunk_ends_makes_no_difference(monkeypatch: pytest.MonkeyPatch)
     def run() -> torch.Tensor:
         found = torch.zeros(3, 78, 8)
         with torch.inference_mode():
-            Direction(stored.config, stored.tensors, 1).run(
+            direction(stored, 1).run(
                 batch, rows, table, None, lambda layer, slots, values: found[layer, slots].copy_(values)
             )
         return found

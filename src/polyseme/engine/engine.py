@@ -6,19 +6,21 @@ sentences ─ plan ─► batches ─ token rows ─► table ─ recurrence, on
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from polyseme.engine.plan import BATCH_SENTENCES, Batch, plan_batches
-from polyseme.engine.recurrence import Direction
+from polyseme.engine.plan import BATCH_SENTENCES, Batch, Places, plan_batches
+from polyseme.engine.recurrence import Direction, LayerWeights, Sink
 from polyseme.engine.threads import Pair, one_intraop_thread
 from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.token_rows import Boundary, CacheStats, Key, TokenRows
+from polyseme.engine.twins import Twins, fits
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLMState
+from polyseme.nn.config import BiLMConfig
 from polyseme.nn.lstm import CellState
 
 #: Sentences × cell size of a batch from which a second thread is worth its price.
@@ -46,7 +48,7 @@ class Engine:
         padding = self.indexer.characters.padding if self.indexer.characters else 0
         with one_intraop_thread(), torch.inference_mode():
             self._encoder = TokenEncoder(self.config, tensors, padding)
-            self._directions = [Direction(self.config, tensors, number) for number in range(self.config.directions)]
+            self._directions, self._twins = _recurrence(self.config, tensors)
         limit = int(cache_mb * 2**20) // (4 * self.config.projection)
         self._rows = TokenRows(self._encode_keys, self.config.projection, limit, self.device)
         self._batch_sentences = BATCH_SENTENCES
@@ -99,24 +101,23 @@ class Engine:
         with torch.inference_mode(False):  # so that what leaves here is an ordinary tensor
             out = torch.empty(config.layers + 1, sum(sizes) + 1, config.width, device=self.device)
 
+        places = batch.places()[: config.directions]
+        read = [torch.from_numpy(rows[place]).to(self.device) for place in places]
+        starts = [_starts(call.start, number, batch) for number in range(config.directions)]
+        halves = out.split_with_sizes([config.projection] * config.directions, dim=2)
+        sinks = [_sink(half, targets[place]) for half, place in zip(halves, places, strict=True)]
+
         def run(number: int) -> None:
-            places = batch.places()[number]
-            direction, begin = self._directions[number], number * config.projection
-            to = torch.from_numpy(targets[places]).to(self.device)
-            read = torch.from_numpy(rows[places]).to(self.device)
-            columns = out[:, :, begin : begin + config.projection]
+            self._directions[number].run(batch, read[number], self._rows.table, starts[number], sinks[number])
 
-            def keep(layer: int, slots: slice, values: Tensor) -> None:
-                columns[layer].index_copy_(0, to[slots], values)
-
-            direction.run(batch, read, self._rows.table, _starts(call.start, number, batch), keep)
-            if call.final is not None:
-                _keep_state(call.final, number, batch, direction)
-
-        if config.directions == 1:
+        if self._twins is not None and len(batch.sentences) == 1:
+            self._twins.run(batch, read, self._rows.table, starts, sinks)
+        elif config.directions == 1:
             run(0)
         else:
-            self._at_once(lambda: run(0), lambda: run(1), len(batch.sentences) * config.cell)
+            self._at_once(lambda: run(0), lambda: run(1), self._work(batch))
+        if call.final is not None:
+            _keep_state(call.final, batch, self._directions)
         with torch.inference_mode(False):
             layers = out[:, :-1].to("cpu")  # without the row for dropped boundaries
             for number, part in zip(batch.sentences, layers.split_with_sizes(sizes, dim=1), strict=True):
@@ -138,6 +139,10 @@ class Engine:
         self._at_once(lambda: encode(groups[0::2]), lambda: encode(groups[1::2]), TWO_THREADS_FROM * (len(groups) - 1))
         return out
 
+    def _work(self, batch: Batch) -> int:
+        """How much a step of a batch has to do, in rows × cells; few rows of large weights still read them all."""
+        return max(len(batch.sentences), self.config.projection // 64) * self.config.cell
+
     def _at_once(self, here: Callable[[], None], there: Callable[[], None], work: int) -> None:
         """Both jobs: on two threads where ``work`` is worth it and the device is the CPU."""
         if work >= TWO_THREADS_FROM and self.device.type == "cpu":
@@ -156,8 +161,29 @@ def _starts(start: BiLMState | None, direction: int, batch: Batch) -> list[CellS
     return [CellState(h.index_select(0, rows), c.index_select(0, rows)) for h, c in pairs]
 
 
-def _keep_state(final: BiLMState, number: int, batch: Batch, direction: Direction) -> None:
+def _keep_state(final: BiLMState, batch: Batch, directions: list[Direction]) -> None:
+    """Copy what the layers remember of a batch's sentences to the rows of these sentences."""
     rows = torch.tensor(batch.sentences, device=final.h.device)
-    for h, c, layer in zip(final.h[number], final.c[number], direction.layers, strict=True):
-        state = layer.state()
-        h[rows], c[rows] = state.h, state.c
+    for number, direction in enumerate(directions):
+        for h, c, layer in zip(final.h[number], final.c[number], direction.layers, strict=True):
+            state = layer.state()
+            h[rows], c[rows] = state.h, state.c
+
+
+def _sink(out: Tensor, targets: Places) -> Sink:
+    """What writes a layer's rows to their places in ``out`` [L+1, rows, D]; ``targets`` says where, slot by slot."""
+    to = torch.from_numpy(targets).to(out.device)
+
+    def keep(layer: int, slots: slice, values: Tensor) -> None:
+        out[layer].index_copy_(0, to[slots], values)
+
+    return keep
+
+
+def _recurrence(config: BiLMConfig, tensors: Mapping[str, Tensor]) -> tuple[list[Direction], Twins | None]:
+    weights = [
+        [LayerWeights.of(config, tensors, direction, layer) for layer in range(config.layers)]
+        for direction in range(config.directions)
+    ]
+    directions = [Direction(config, layers) for layers in weights]
+    return directions, Twins(config, directions, weights) if fits(config) else None

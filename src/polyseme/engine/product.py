@@ -70,15 +70,17 @@ class Product:
 
     def __call__(self, x: Tensor) -> Tensor:
         """[R, K] → [R, N], a new tensor."""
-        if self.least_rows <= len(x) <= EXACT_ROWS:
+        rows = x.shape[0]
+        if self.least_rows <= rows <= EXACT_ROWS:
             return self.kernel.times(x, self.bias)
-        return self.kernel.times(self._fill(x), self.bias)[: len(x)]
+        return self.kernel.times(self._fill(x), self.bias)[:rows]
 
     def plus(self, x: Tensor, other: Tensor) -> Tensor:
         """[R, K], [R, N] → ``other + x @ weight`` [R, N], a new tensor; the bias plays no part."""
-        if self.least_rows <= len(x) <= EXACT_ROWS:
+        rows = x.shape[0]
+        if self.least_rows <= rows <= EXACT_ROWS:
             return self.kernel.plus(x, other)
-        return self.kernel.plus(self._fill(x), self._fill(other))[: len(x)]
+        return self.kernel.plus(self._fill(x), self._fill(other))[:rows]
 
     def _fill(self, x: Tensor) -> Tensor:
         """``x``, with rows of zeros behind it where it has too few."""

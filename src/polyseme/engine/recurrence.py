@@ -13,6 +13,7 @@ takes six times as long as its σ. The weights of g are doubled and C = 2c is ke
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -31,75 +32,98 @@ Sink = Callable[[int, slice, Tensor], None]
 VECTOR = 32
 
 
+@dataclass(frozen=True, slots=True)
+class LayerWeights:
+    """One LSTM layer in one direction, prepared: gates i, f, o, g of H cells each, H filled up, g doubled."""
+
+    input: Tensor  # [D, 4H]
+    bias: Tensor  # [4H], with the forget gate's constant
+    recurrent: Tensor  # [D, 4H]
+    projection: Tensor | None  # [H, D], doubled
+
+    @classmethod
+    def of(cls, config: BiLMConfig, tensors: Mapping[str, Tensor], direction: int, layer: int) -> LayerWeights:
+        """Out of the tensors of a ``BiLM``."""
+        here = f"directions.{direction}.cells.{layer}."
+        fill = -config.cell % VECTOR
+
+        def gates(weight: Tensor) -> Tensor:
+            apart = pad(weight.view(*weight.shape[:-1], 4, config.cell), (0, fill))
+            return torch.cat([apart[..., :3, :], 2 * apart[..., 3:, :]], dim=-2).flatten(-2)
+
+        bias = tensors[here + "bias"].clone()
+        bias[config.cell : 2 * config.cell] += FORGET_BIAS
+        return cls(
+            gates(tensors[here + "input_weight"]),
+            gates(bias),
+            gates(tensors[here + "state_weight"]),
+            2 * pad(tensors[here + "projection"], (0, 0, 0, fill)) if config.has_projection else None,
+        )
+
+
 class Layer:
     """One LSTM layer in one direction, and what it remembers of the sentences of a batch."""
 
-    def __init__(self, config: BiLMConfig, tensors: Mapping[str, Tensor], here: str) -> None:
-        self.cell, self.size = config.cell, config.projection
-        self.wide = config.cell + -config.cell % VECTOR  # H, filled up
-        self.cell_clip = 2 * config.cell_clip if config.cell_clip is not None else None
-        self.projection_clip = config.projection_clip if config.has_projection else None
-        bias = tensors[here + "bias"].clone()
-        bias[config.cell : 2 * config.cell] += FORGET_BIAS
-        self.input = Product(self._gates(tensors[here + "input_weight"]), self._gates(bias))  # [D, 4H]
-        self.recurrent = Product(self._gates(tensors[here + "state_weight"]))  # [D, 4H]
-        self.projection: Product | None = None
-        if config.has_projection:
-            self.projection = Product(2 * pad(tensors[here + "projection"], (0, 0, 0, self.wide - self.cell)))  # [H, D]
-        self.h = bias.new_zeros(0, self.size)  # [sentences, D]
-        self.c2 = bias.new_zeros(0, self.wide)  # [sentences, H] 2c
-
-    def _gates(self, weight: Tensor) -> Tensor:
-        """[…, 4H] gates i, f, o, g → the same, each filled up, g doubled."""
-        gates = pad(weight.view(*weight.shape[:-1], 4, self.cell), (0, self.wide - self.cell))
-        return torch.cat([gates[..., :3, :], 2 * gates[..., 3:, :]], dim=-2).flatten(-2)
+    def __init__(self, config: BiLMConfig, weights: LayerWeights) -> None:
+        self.config = config
+        self.input = Product(weights.input, weights.bias)
+        self.recurrent = Product(weights.recurrent)
+        self.projection = Product(weights.projection) if weights.projection is not None else None
+        self.h = weights.bias.new_zeros(0, config.projection)  # [sentences, D]
+        self.c2 = weights.bias.new_zeros(0, len(weights.bias) // 4)  # [sentences, H] 2c
 
     def start(self, sentences: int, state: CellState | None) -> None:
         """Begin a batch, from zero or from a state with a row for each of its sentences."""
-        self.h = self.h.new_zeros(sentences, self.size)
-        self.c2 = self.c2.new_zeros(sentences, self.wide)
+        self.h = self.h.new_zeros(sentences, self.h.shape[1])
+        self.c2 = self.c2.new_zeros(sentences, self.c2.shape[1])
         if state is not None:
             self.h.copy_(state.h)
-            torch.mul(state.c, 2, out=self.c2[:, : self.cell])
+            torch.mul(state.c, 2, out=self.c2[:, : self.config.cell])
 
     def state(self) -> CellState:
         """What it remembers: of each sentence, after its last position."""
-        return CellState(self.h, self.c2[:, : self.cell] / 2)
+        return CellState(self.h, self.c2[:, : self.config.cell] / 2)
 
     def run(self, x: Tensor, chunk: Chunk) -> Tensor:
         """[slots, D] input of a chunk → [slots, D] output."""
         outputs = []
         n = chunk.active[0]
         h, c2 = self.h[:n], self.c2[:n]
-        for gates in self.input(x).split_with_sizes(chunk.active):  # [n, 4H]
-            if len(gates) != n:
-                ended, n = n, len(gates)
-                self.h[n:ended] = h[n:]
-                h, c2 = h[:n], c2[:n]
-            h = self._step(gates, h, c2)
+        for active, gates in zip(chunk.active, self.input(x).split_with_sizes(chunk.active), strict=True):  # [n, 4H]
+            if active != n:
+                self.h[active:n] = h[active:]  # the sentences that ended
+                h, c2, n = h[:active], c2[:active], active
+            m = remember(self.recurrent.plus(h, gates).sigmoid_(), c2, self.config.cell_clip)
+            h = project(m, self.projection, self.config)
             outputs.append(h)
         self.h[:n] = h
         return torch.cat(outputs)
 
-    def _step(self, gates: Tensor, h: Tensor, c2: Tensor) -> Tensor:
-        """One step: the input's gates [n, 4H], state h [n, D] and c2 [n, H], which is changed in place → h."""
-        i, f, o, g = self.recurrent.plus(h, gates).sigmoid_().view(-1, 4, self.wide).unbind(1)
-        c2.mul_(f).addcmul_(i, g, value=4).sub_(i, alpha=2)
-        if self.cell_clip is not None:
-            c2.clamp_(-self.cell_clip, self.cell_clip)
-        m = c2.sigmoid().mul_(o).sub_(o, alpha=0.5)
-        if self.projection is None:
-            return m[:, : self.cell] * 2
-        h = self.projection(m)
-        return h if self.projection_clip is None else h.clamp_(-self.projection_clip, self.projection_clip)
+
+def remember(gates: Tensor, c2: Tensor, clip: float | None) -> Tensor:
+    """σ of the gates [n, 4H], and 2c [n, H], which changes → half of the cell's output [n, H]."""
+    i, f, o, g = gates.split_with_sizes([c2.shape[1]] * 4, dim=1)
+    c2.mul_(f).addcmul_(i, g, value=4).sub_(i, alpha=2)
+    if clip is not None:
+        c2.clamp_(-2 * clip, 2 * clip)
+    return c2.sigmoid().mul_(o).sub_(o, alpha=0.5)
+
+
+def project(m: Tensor, projection: Product | None, config: BiLMConfig) -> Tensor:
+    """Half of the cell's output [n, H] → h [n, D]"""
+    if projection is None:
+        return m[:, : config.cell] * 2
+    h = projection(m)
+    clip = config.projection_clip
+    return h if clip is None else h.clamp_(-clip, clip)
 
 
 class Direction:
     """The stack of layers that reads one way; one thread at a time may run it."""
 
-    def __init__(self, config: BiLMConfig, tensors: Mapping[str, Tensor], number: int) -> None:
+    def __init__(self, config: BiLMConfig, weights: list[LayerWeights]) -> None:
         self.skip_connections = config.skip_connections
-        self.layers = [Layer(config, tensors, f"directions.{number}.cells.{layer}.") for layer in range(config.layers)]
+        self.layers = [Layer(config, layer) for layer in weights]
 
     def run(self, batch: Batch, rows: Tensor, table: Tensor, start: list[CellState] | None, sink: Sink) -> None:
         """Read a batch: ``rows`` [slots] are the tokens' rows in ``table`` [·, D], in the order of the slots.
