@@ -81,6 +81,18 @@ def test_a_run_that_was_interrupted_goes_on_with_the_same_bits(plan: RunPlan, tm
     assert load(plan.out / "model").fingerprint() == load(tmp_path / "whole" / "model").fingerprint()
 
 
+def test_ctrl_c_finishes_the_step_and_saves_it(plan: RunPlan) -> None:
+    endless = replace(plan, recipe=small_recipe(budget={"tokens": 10**9, "validate_every": 10**9}))
+    process = start(endless)
+    while not losses(plan.out):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert process.stderr is not None and b"Traceback" not in process.stderr.read()
+    _, meta = checkpoint_module.read_checkpoint(plan.out / "last.safetensors")
+    assert meta["step"] == losses(plan.out)[-1][0]
+
+
 def start(plan: RunPlan, *options: str) -> subprocess.Popen[bytes]:
     changes = [
         f"--set={section}.{k}={json.dumps(v)}"

@@ -99,6 +99,10 @@ class Negatives:
     ids: Tensor  # [S]
     tries: int
 
+    def to(self, device: torch.device) -> Negatives:
+        """The same on another device."""
+        return Negatives(self.ids.to(device), self.tries)
+
     def log_expected_count(self, ids: Tensor, words: int) -> Tensor:
         """ln E of each id, in float32. Computed in float64: p is a difference of nearly equal logarithms."""
         p = torch.log1p(1 / (ids.double() + 1)) / math.log(words + 1)

@@ -10,7 +10,7 @@ loss and knows which softmax rows the step touches.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -48,6 +48,11 @@ class Batch:
     positions: int  #: predictions of one direction in the whole step, over all processes
     tokens: int  #: the same without boundaries
     targets: Tensor  #: distinct word ids of the whole step, increasing
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device."""
+        readings = tuple(Reading(r.inputs.to(device), r.targets.to(device), r.sizes) for r in self.readings)
+        return replace(self, rows=self.rows.to(device), readings=readings, targets=self.targets.to(device))
 
 
 class TypeTable:

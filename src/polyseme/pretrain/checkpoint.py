@@ -97,7 +97,7 @@ def _states(tensors: dict[str, Tensor], training: Training) -> States | None:
     config, processes = training.model.bilm.config, training.processes
     rows = len(tensors["0.0.h"])
     mine = slice(processes.rank * rows // processes.world, (processes.rank + 1) * rows // processes.world)
-    device = training.model.softmax.bias.device
+    device = training.model.device
     return [
         [
             CellState(*(tensors[f"{d}.{layer}.{part}"][mine].to(device) for part in "hc"))

@@ -121,7 +121,7 @@ def evaluate_in_order(
 @torch.no_grad()
 def warm_states(model: LanguageModel, indexer: Indexer) -> States:
     """The state that ``Elmo`` starts every sentence from with ``state="warm"``, as the state of one sequence."""
-    state = model.bilm(torch.from_numpy(indexer.batch([WARM_TEXT.split()]))).state
+    state = model.bilm(torch.from_numpy(indexer.batch([WARM_TEXT.split()])).to(model.device)).state
     layers = range(model.bilm.config.layers)
     return [[state.cell(direction, layer) for layer in layers] for direction in _directions(model.bilm)]
 
@@ -144,7 +144,7 @@ class _Typed:
         """Some of the sentences, longest first, and the states after them."""
         directions = model.bilm.config.directions
         types = [self.types[i] for i in chosen]
-        batch = pack_sentences(types, self.table, directions=directions, share=slice(None))
+        batch = pack_sentences(types, self.table, directions=directions, share=slice(None)).to(model.device)
         losses, finals = target_losses(model, batch, states or zero_states(model.bilm, batch), run)
         sums = [_per_sequence(loss, batch.readings[0].sizes) for loss in losses]
         found = [

@@ -42,6 +42,10 @@ class LanguageModel(nn.Module):
         self.padding = padding  #: the character id that fills short tokens
         self.shared_words = shared_words
 
+    @property
+    def device(self) -> torch.device:
+        return self.softmax.bias.device
+
     def softmax_weight(self) -> Tensor:
         """[V, D]"""
         words = self.bilm.token_encoder.words
@@ -84,13 +88,14 @@ class StepSoftmax:
         return sampled_loss(h, weight, bias, *here, corrections)
 
 
-def full_softmax(words: int, cutoffs: tuple[int, ...] = ()) -> StepSoftmax:
+def full_softmax(words: int, cutoffs: tuple[int, ...] = (), device: torch.device | None = None) -> StepSoftmax:
     """Every word competes; with ``cutoffs`` in two steps."""
-    return StepSoftmax(torch.arange(words), None, words, cutoffs)
+    return StepSoftmax(torch.arange(words, device=device), None, words, cutoffs)
 
 
 def sampled_softmax(words: int, targets: Tensor, negatives: tuple[Negatives, ...]) -> StepSoftmax:
-    """The targets of the whole step, and the negatives of each direction."""
+    """The targets of the whole step, and the negatives of each direction, on the device of the targets."""
+    negatives = tuple(n.to(targets.device) for n in negatives)
     return StepSoftmax(torch.unique(torch.cat([targets, *(n.ids for n in negatives)])), negatives, words)
 
 

@@ -29,6 +29,7 @@ from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoi
 from polyseme.pretrain.corpus import META, Corpus, open_corpus
 from polyseme.pretrain.distributed import Processes, join_processes
 from polyseme.pretrain.evaluate import Likelihood, evaluate, warm_states
+from polyseme.pretrain.interrupts import Stopped, deferred_interrupts
 from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.locks import exclusive
 from polyseme.pretrain.objective import LanguageModel
@@ -184,6 +185,7 @@ class _Run:
             if journal is not None:
                 journal.step(report)
                 watch.stepped(report)
+            stop_if_wanted()
 
         def validate(training: Training) -> float:
             model, indexer = training.model, self.indexer
@@ -207,17 +209,18 @@ class _Run:
 
         hooks = Hooks(stepped, validate, improved, checkpoint)
         watch.started(training)
-        try:
-            if new and self.plan.init is not None:  # how good the weights are that it begins with
-                look_at_held_out_text(training, hooks)
+        with deferred_interrupts() as stop_if_wanted:
+            try:
+                if new and self.plan.init is not None:  # how good the weights are that it begins with
+                    look_at_held_out_text(training, hooks)
+                    checkpoint(training)
+                train(training, runner, hooks)
+            except Stopped:
                 checkpoint(training)
-            train(training, runner, hooks)
-        except KeyboardInterrupt:
-            checkpoint(training)
-            raise
-        finally:
-            if journal is not None:
-                journal.close()
+                raise
+            finally:
+                if journal is not None:
+                    journal.close()
         if first:
             self._save_model()
         training.processes.wait()

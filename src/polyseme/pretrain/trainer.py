@@ -113,7 +113,7 @@ def step_softmax(training: Training, batches: Sequence[Batch]) -> StepSoftmax:
     """What the targets of this step compete with; every process draws the same negatives."""
     choice, words = training.recipe.softmax, len(training.model.softmax.bias)
     if choice.kind != "sampled":
-        return full_softmax(words, training.model.softmax.cutoffs)
+        return full_softmax(words, training.model.softmax.cutoffs, training.model.device)
     directions = training.model.bilm.config.directions
     random = np.random.default_rng([training.seed, training.step])
     negatives = [draw_negatives(words, choice.negatives, random)]
@@ -130,8 +130,7 @@ def step_dropout(training: Training, number: int) -> list[Dropout]:
 
     def dropping(direction: int) -> Dropout:
         seed = np.random.SeedSequence([training.seed, training.step, number, training.processes.rank, direction])
-        device = training.model.softmax.bias.device
-        generator = torch.Generator(device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
+        generator = torch.Generator(training.model.device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
         return lambda x: x * torch.empty_like(x).bernoulli_(1 - rate, generator=generator).div_(1 - rate)
 
     return [dropping(direction) for direction in range(training.model.bilm.config.directions)]
@@ -186,7 +185,7 @@ def train(training: Training, run: Runner, hooks: Hooks) -> None:
     batches = iter(training.order)
     saved = time.monotonic()
     while training.tokens < budget.tokens:
-        taken = take(batches, training.recipe.optimizer.accumulate)
+        taken = [batch.to(training.model.device) for batch in take(batches, training.recipe.optimizer.accumulate)]
         frozen = is_frozen(training)
         hooks.stepped(train_step(training, taken, step_softmax(training, taken), run))
         thawed = frozen and not is_frozen(training)
