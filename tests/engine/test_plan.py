@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyseme.engine.plan import BATCH_POSITIONS, BATCH_SENTENCES, CHUNK_SLOTS, Batch, plan_batches
+from polyseme.engine.plan import BATCH_POSITIONS, BATCH_SENTENCES, CHUNK_NUMBERS, CHUNK_SLOTS, Batch, plan_batches
 
 LENGTHS = st.lists(st.integers(2, 90), min_size=1, max_size=300)
 
@@ -59,13 +59,19 @@ def test_slots_hold_each_position_once_in_reading_order(lengths: list[int]) -> N
 @given(LENGTHS)
 def test_chunks_cover_the_slots_in_order_and_are_bounded(lengths: list[int]) -> None:
     batch = plan_batches(lengths)[0]
-    chunks = list(batch.chunks())
+    chunks = list(batch.chunks(width=100))
     assert [count for chunk in chunks for count in chunk.active] == batch.active()
     assert [chunk.start for chunk in chunks] == [0, *(chunk.stop for chunk in chunks[:-1])]
     assert chunks[-1].stop == batch.positions
     for chunk in chunks:
         assert chunk.stop - chunk.start == sum(chunk.active)
-        assert sum(chunk.active) <= CHUNK_SLOTS or len(chunk.active) == 1
+        assert sum(chunk.active) <= CHUNK_SLOTS
+
+
+def test_chunks_of_wide_gates_have_fewer_slots_but_at_least_a_step() -> None:
+    batch = Batch(list(range(40)), [9] * 40)
+    assert [chunk.active for chunk in batch.chunks(width=CHUNK_NUMBERS // 100)] == [[40, 40]] * 4 + [[40]]
+    assert [chunk.active for chunk in batch.chunks(width=CHUNK_NUMBERS // 10)] == [[40]] * 9
 
 
 @given(LENGTHS)

@@ -36,7 +36,7 @@ def test_a_layer_agrees_with_the_readable_lstm(projection: int) -> None:
     places = torch.from_numpy(batch.places()[0])
     layer = Layer(config, LayerWeights.of(config, stored.tensors, 0, 0))
     layer.start(4, start)
-    (chunk,) = batch.chunks()
+    (chunk,) = batch.chunks(width=96)
     with torch.inference_mode():
         found = layer.run(x[mask][places], chunk)
     torch.testing.assert_close(found, expected[mask][places], rtol=0, atol=1e-5)

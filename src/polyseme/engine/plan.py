@@ -20,12 +20,13 @@ import numpy.typing as npt
 
 Places = npt.NDArray[np.int64]
 
-#: Sentences in a batch: beyond this many rows a matrix product gets no faster.
-BATCH_SENTENCES = 128
+#: Sentences in a batch: with more rows a matrix product gets no faster.
+BATCH_SENTENCES = 64
 #: Positions in a batch, so that long sentences do not make a large one.
 BATCH_POSITIONS = 8192
-#: Slots whose input product is computed at once: the gates of a chunk stay in the cache, and memory stays bounded.
-CHUNK_SLOTS = 512
+#: Slots whose gates are computed at once, and the numbers that these may be: they should stay in the cache, and an
+#: allocator that takes small blocks again and again gives large ones back to the system each time.
+CHUNK_SLOTS, CHUNK_NUMBERS = 512, 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,12 @@ class Batch:
         targets[inside] = np.arange(sum(sizes))
         return targets, sizes
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All steps in order, in chunks of at most ``CHUNK_SLOTS`` slots, or of one step."""
+    def chunks(self, width: int) -> Iterator[Chunk]:
+        """All steps in order, in chunks of one step or more, bounded for gates of ``width`` numbers a slot."""
+        slots = min(CHUNK_SLOTS, CHUNK_NUMBERS // width)
         start, stop, active = 0, 0, list[int]()
         for count in self.active():
-            if active and stop - start + count > CHUNK_SLOTS:
+            if active and stop - start + count > slots:
                 yield Chunk(start, stop, active)
                 start, active = stop, []
             stop += count

@@ -122,7 +122,7 @@ class Direction:
     """The stack of layers that reads one way; one thread at a time may run it."""
 
     def __init__(self, config: BiLMConfig, weights: list[LayerWeights]) -> None:
-        self.skip_connections = config.skip_connections
+        self.config = config
         self.layers = [Layer(config, layer) for layer in weights]
 
     def run(self, batch: Batch, rows: Tensor, table: Tensor, start: list[CellState] | None, sink: Sink) -> None:
@@ -132,12 +132,12 @@ class Direction:
         """
         for number, layer in enumerate(self.layers):
             layer.start(len(batch.sentences), start[number] if start else None)
-        for chunk in batch.chunks():
+        for chunk in batch.chunks(4 * self.config.cell):
             slots = slice(chunk.start, chunk.stop)
             x = table.index_select(0, rows[slots])
             sink(0, slots, x)
             for number, layer in enumerate(self.layers):
                 y = layer.run(x, chunk)
                 # The sum is what the next layer and the user see; the recurrence itself never sees it.
-                x = x.add_(y) if self.skip_connections and number > 0 else y
+                x = x.add_(y) if self.config.skip_connections and number > 0 else y
                 sink(number + 1, slots, x)

@@ -69,7 +69,7 @@ class Twins:
     """Both directions of a model."""
 
     def __init__(self, config: BiLMConfig, directions: list[Direction], weights: list[list[LayerWeights]]) -> None:
-        self.directions, self.skip_connections = directions, config.skip_connections
+        self.config, self.directions = config, directions
         pairs = zip(*(direction.layers for direction in directions), strict=True)
         self.layers = [
             TwinLayer(config, layers, sides) for layers, sides in zip(pairs, zip(*weights, strict=True), strict=True)
@@ -87,7 +87,7 @@ class Twins:
         for direction, start in zip(self.directions, starts, strict=True):
             for number, layer in enumerate(direction.layers):
                 layer.start(1, start[number] if start else None)
-        for chunk in batch.chunks():
+        for chunk in batch.chunks(4 * self.config.cell):
             self._run_chunk(chunk, rows, table, sinks)
 
     def _run_chunk(self, chunk: Chunk, rows: list[Tensor], table: Tensor, sinks: list[Sink]) -> None:
@@ -97,6 +97,6 @@ class Twins:
             sink(0, slots, values)
         for number, layer in enumerate(self.layers):
             y = layer.run(x)
-            x = [a.add_(b) for a, b in zip(x, y, strict=True)] if self.skip_connections and number > 0 else y
+            x = [a.add_(b) for a, b in zip(x, y, strict=True)] if self.config.skip_connections and number > 0 else y
             for sink, values in zip(sinks, x, strict=True):
                 sink(number + 1, slots, values)
