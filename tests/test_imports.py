@@ -19,6 +19,7 @@ SOURCE = Path(polyseme.__file__).parent
 #: in the same place.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
+    ("files",),
     ("text",),
     ("nn",),
     ("formats",),

@@ -14,14 +14,14 @@ from shared import FIXTURES, needs
 from tiny import tiny_elmo
 
 from polyseme.embed import about, read
-from polyseme.embed.assemble import assemble, parts_folder
+from polyseme.embed.assemble import LOCK, assemble, parts_folder
 from polyseme.embed.compute import Limits
 from polyseme.embed.description import Options
 from polyseme.embed.estimate import estimate
 from polyseme.embed.job import Progress, embed_files
-from polyseme.embed.lock import only_process_in
 from polyseme.embed.passages import Shard
 from polyseme.errors import ConfigError, InputError, JobError
+from polyseme.files.locks import exclusive
 
 pytest.importorskip("pyarrow")
 
@@ -247,7 +247,7 @@ def test_other_inputs_are_not_resumed(text: Path) -> None:
 def test_one_process_at_a_time(text: Path) -> None:
     out = text.with_name("out.npz")
     interrupted(text, out)
-    with only_process_in(parts_folder(out) / "1-of-1"), pytest.raises(JobError, match="in use by another process"):
+    with exclusive(parts_folder(out) / "1-of-1" / LOCK, ""), pytest.raises(JobError, match="in use by another process"):
         embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True)
     embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True)
 

@@ -19,13 +19,13 @@ import pytest
 from small import random_text, small_corpus, small_recipe
 
 from polyseme.errors import ConfigError, JobError
+from polyseme.files.locks import exclusive
 from polyseme.formats.detect import load
 from polyseme.pretrain import checkpoint as checkpoint_module
 from polyseme.pretrain.build import trained_model
 from polyseme.pretrain.corpus import open_corpus
 from polyseme.pretrain.evaluate import Likelihood, evaluate
 from polyseme.pretrain.journal import draw_curve, read_journal
-from polyseme.pretrain.locks import exclusive
 from polyseme.pretrain.run import LOCK, RunPlan, Watch, held_out_sentences, pretrain, recipe_of_run
 
 WINDOWS = {"read": "windows", "rows": 6, "steps": 5}

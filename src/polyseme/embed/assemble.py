@@ -17,9 +17,9 @@ from polyseme.embed.parts import Trailer, find_parts, read_part, read_trailer
 from polyseme.embed.passages import Shard
 from polyseme.embed.records import Record
 from polyseme.errors import JobError
-from polyseme.text.atomic import partial_path, put_in_place, raise_if_disk_full, replace_when_complete
+from polyseme.files.atomic import partial_path, put_in_place, raise_if_disk_full, replace_when_complete
 
-DESCRIPTION, COMPLETE = "job.json", "complete.json"
+DESCRIPTION, COMPLETE, LOCK = "job.json", "complete.json", "lock"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ that was killed makes the same windows again, and so the same bits, even on a de
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,7 +64,7 @@ class Window:
     ends_part: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Done:
     """What a run has encoded."""
 
@@ -85,25 +86,48 @@ def compute_parts(
     existing = find_parts(folder)
     number, first = len(existing), read_trailer(existing[-1]).next if existing else (0, 0)
     passages = read_passages(documents, elmo.split, shard=shard, start=first)
-    make_records = RecordMaker(options)
-    total, in_part = Done(), Done()
-    writer = PartWriter(part_path(folder, number))
-    try:
-        for window in plan_windows(passages, options, limits):
-            for passage, layers in encode_window(elmo, window):
-                for record in make_records(passage, layers):
-                    writer.add(record)
-                in_part.sentences += 1
-                in_part.tokens += len(passage.tokens)
-            if window.ends_part:
-                writer.finish(first, window.next, in_part.sentences, in_part.tokens)
-                total.sentences += in_part.sentences
-                total.tokens += in_part.tokens
-                number, first, in_part = number + 1, window.next, Done()
-                writer = PartWriter(part_path(folder, number))
-            on_window(Done(total.sentences + in_part.sentences, total.tokens + in_part.tokens))
-    finally:
-        writer.abandon()
+    write = _Parts(folder, number, first, RecordMaker(options))
+    done = Done()
+    # One thread writes and flushes a window while the next is encoded; never more than one waits.
+    with ThreadPoolExecutor(1, thread_name_prefix="polyseme-parts") as thread:
+        written: Future[None] | None = None
+        try:
+            for window in plan_windows(passages, options, limits):
+                encoded = list(encode_window(elmo, window))
+                if written is not None:
+                    written.result()
+                written = thread.submit(write, window, encoded)
+                done = Done(done.sentences + len(encoded), done.tokens + _tokens(window))
+                on_window(done)
+            if written is not None:
+                written.result()
+        finally:
+            thread.submit(write.abandon)
+
+
+class _Parts:
+    """Writes window after window; a part has its name when its last window is written."""
+
+    def __init__(self, folder: Path, number: int, first: Position, make_records: RecordMaker) -> None:
+        self._folder, self._number, self._first, self._make_records = folder, number, first, make_records
+        self._writer: PartWriter | None = None
+        self._done = Done()
+
+    def __call__(self, window: Window, encoded: list[tuple[Passage, Floats]]) -> None:
+        if self._writer is None:
+            self._writer = PartWriter(part_path(self._folder, self._number))
+        for passage, layers in encoded:
+            for record in self._make_records(passage, layers):
+                self._writer.add(record)
+        self._done = Done(self._done.sentences + len(encoded), self._done.tokens + _tokens(window))
+        if window.ends_part:
+            self._writer.finish(self._first, window.next, self._done.sentences, self._done.tokens)
+            self._number, self._first, self._writer, self._done = self._number + 1, window.next, None, Done()
+
+    def abandon(self) -> None:
+        """Leave nothing of a part that is not finished."""
+        if self._writer is not None:
+            self._writer.abandon()
 
 
 def plan_windows(passages: Iterator[Passage], options: Options, limits: Limits) -> Iterator[Window]:
@@ -133,6 +157,10 @@ def encode_window(elmo: Elmo, window: Window) -> Iterator[tuple[Passage, Floats]
     """Each sentence with its layers [L+1, N, W]."""
     encodings = elmo.encode_tokens([passage.tokens for passage in window.passages])
     return ((passage, encoding.layers) for passage, encoding in zip(window.passages, encodings, strict=True))
+
+
+def _tokens(window: Window) -> int:
+    return sum(len(passage.tokens) for passage in window.passages)
 
 
 def target_positions(passage: Passage, words: tuple[str, ...]) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from polyseme import __version__
 from polyseme.embed.records import Layers
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.text.atomic import replace_when_complete
+from polyseme.files.atomic import replace_when_complete
 from polyseme.text.readers import Document, read_documents
 
 Dtype = Literal["float32", "float16"]

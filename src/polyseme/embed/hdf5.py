@@ -21,14 +21,13 @@ import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
 from polyseme.embed.outputs import Contents
-from polyseme.embed.records import Record
+from polyseme.embed.records import Record, describe, from_description
 from polyseme.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _INDEX = "sentence_to_index"
-_HEADER = ("document", "id", "source", "sentence", "start", "text", "tokens", "position")
 
 
 def write(path: Path, contents: Contents) -> None:
@@ -98,10 +97,8 @@ class _RecordWriter:
         dataset = h5d.create(self._file, key.encode(), kind, space, self._without_times)
         if values.size:
             dataset.write(h5s.ALL, h5s.ALL, values)
-        header = {name: getattr(record, name) for name in _HEADER}
-        header |= {"offsets": record.offsets.ravel().tolist(), "has_layers": record.has_layers}
         attribute = h5a.create(dataset, b"record", self._string, self._scalar)
-        attribute.write(np.array(json.dumps(header, ensure_ascii=False), dtype=object))
+        attribute.write(np.array(describe(record), dtype=object))
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -110,8 +107,11 @@ def read(path: Path) -> Iterator[Record]:
         texts = {} if "polyseme" in file.attrs else _texts(file)
         for number, key in enumerate(_keys(file)):
             dataset = file[key]
-            header, values = dataset.attrs.get("record"), dataset[()]
-            yield _own_record(header, values) if header is not None else _foreign_record(number, key, texts, values)
+            described, values = dataset.attrs.get("record"), dataset[()]
+            if described is not None:
+                yield from_description(described, values)
+            else:
+                yield _foreign_record(number, key, texts, values)
 
 
 def about(path: Path) -> dict[str, Any] | None:
@@ -142,12 +142,6 @@ def _texts(file: h5py.File) -> dict[str, str]:
     if _INDEX not in file:
         return {}
     return {key: text for text, key in json.loads(file[_INDEX][0]).items()}
-
-
-def _own_record(header: str, values: np.ndarray[Any, Any]) -> Record:
-    fields = json.loads(header)
-    offsets = np.array(fields.pop("offsets"), np.int32).reshape(-1, 2)
-    return Record(**fields, offsets=offsets, values=values)
 
 
 def _foreign_record(number: int, key: str, texts: dict[str, str], values: np.ndarray[Any, Any]) -> Record:

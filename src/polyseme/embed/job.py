@@ -18,15 +18,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyseme.embed.assemble import COMPLETE, DESCRIPTION, Summary, assemble, mark_complete, parts_folder, remove_parts
+from polyseme.embed.assemble import (
+    COMPLETE,
+    DESCRIPTION,
+    LOCK,
+    Summary,
+    assemble,
+    mark_complete,
+    parts_folder,
+    remove_parts,
+)
 from polyseme.embed.compute import Done, Limits, compute_parts
 from polyseme.embed.description import Description, Options, describe_input, size_of, survey
-from polyseme.embed.lock import only_process_in
 from polyseme.embed.outputs import about, output_format
 from polyseme.embed.parts import find_parts, read_trailer
 from polyseme.embed.passages import Shard
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.text.atomic import raise_if_disk_full, replace_when_complete
+from polyseme.files.atomic import raise_if_disk_full, replace_when_complete
+from polyseme.files.locks import exclusive
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import Document, expand_inputs, read_documents
 
@@ -75,7 +84,7 @@ def embed_files(
     _refuse_unfinished(folder, out, resume=resume)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with only_process_in(folder):
+        with exclusive(folder / LOCK, f"{folder} is in use by another process; wait for it, or stop it"):
             files = _keep_standard_input(sources, folder, resume=resume)
             description = settle(files, elmo, options, shard.count, folder / DESCRIPTION)
             finished = resume and _is_finished(out, description, folder)

@@ -16,6 +16,7 @@ import zipfile
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,10 +25,8 @@ from numpy.lib import format as npy
 
 from polyseme.embed.outputs import Contents
 from polyseme.embed.parts import rows_of
-from polyseme.embed.records import Record
+from polyseme.embed.records import Record, describe, from_description
 from polyseme.errors import InputError
-
-_HEADER = ("document", "id", "source", "sentence", "start", "text", "tokens", "position", "has_layers")
 
 
 def write(path: Path, contents: Contents) -> None:
@@ -49,9 +48,7 @@ def write(path: Path, contents: Contents) -> None:
             member.write(np.frombuffer(starts, np.int64).astype("<i8").tobytes())
         with _member(archive, "records.jsonl") as member:
             for record in contents.headers():
-                header = {name: getattr(record, name) for name in _HEADER}
-                header["offsets"] = record.offsets.ravel().tolist()
-                member.write(json.dumps(header, ensure_ascii=False).encode() + b"\n")
+                member.write(describe(record).encode() + b"\n")
         with _member(archive, "polyseme.json") as member:
             member.write(json.dumps(contents.about).encode())
 
@@ -65,13 +62,11 @@ def read(path: Path) -> Iterator[Record]:
         with archive.open("vectors.npy") as vectors, archive.open("records.jsonl") as headers:
             shape, dtype = _read_npy_header(vectors)
             for line in headers:
-                fields = json.loads(line)
-                offsets = np.array(fields.pop("offsets"), np.int32).reshape(-1, 2)
-                rows = len(fields["tokens"]) if per_token else 1
+                bare = from_description(line.removesuffix(b"\n"), np.empty(0, dtype))
+                rows = len(bare.tokens) if per_token else 1
                 data = vectors.read(rows * dtype.itemsize * int(np.prod(shape[1:])))
                 values = np.frombuffer(data, dtype).reshape(rows, *shape[1:])  # [N, L+1, W] or [N, W]
-                values = np.moveaxis(values, 0, -2) if per_token else values[0]
-                yield Record(**fields, offsets=offsets, values=values)
+                yield replace(bare, values=np.moveaxis(values, 0, -2) if per_token else values[0])
 
 
 def about(path: Path) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """Part files: what a job has finished so far, each one complete or not there.
 
-    record*   u32 length of the header, u64 length of the array, header (JSON), array (little-endian, row-major)
+    record*   lengths of the three that follow: what the record is (JSON), the array's type and shape, the array
     trailer   JSON: where the part begins and where the job goes on, how much it holds
     u64 length of the trailer, b"polyseme"
 
@@ -20,11 +20,11 @@ from typing import IO, Any, cast
 import numpy as np
 
 from polyseme.embed.passages import Position
-from polyseme.embed.records import Record
+from polyseme.embed.records import Record, describe, from_description
 from polyseme.errors import JobError
-from polyseme.text.atomic import partial_path, put_in_place
+from polyseme.files.atomic import partial_path, put_in_place
 
-_LENGTHS = struct.Struct("<IQ")
+_LENGTHS = struct.Struct("<IIQ")
 _END = struct.Struct("<Q8s")
 _MAGIC = b"polyseme"
 
@@ -51,23 +51,8 @@ class PartWriter:
 
     def add(self, record: Record) -> None:
         values = np.ascontiguousarray(record.values)
-        header = {
-            "document": record.document,
-            "id": record.id,
-            "source": record.source,
-            "sentence": record.sentence,
-            "start": record.start,
-            "text": record.text,
-            "tokens": record.tokens,
-            "offsets": record.offsets.ravel().tolist(),
-            "position": record.position,
-            "has_layers": record.has_layers,
-            "shape": values.shape,
-            "dtype": values.dtype.str,
-        }
-        encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-        self._file.write(_LENGTHS.pack(len(encoded), values.nbytes))
-        self._file.write(encoded)
+        described, shape = describe(record).encode(), " ".join([values.dtype.str, *map(str, values.shape)]).encode()
+        self._file.write(_LENGTHS.pack(len(described), len(shape), values.nbytes) + described + shape)
         self._file.write(cast(Any, values.reshape(-1)).data)
         self.records += 1
         self.rows += rows_of(record)
@@ -104,16 +89,14 @@ def read_part(path: Path, *, arrays: bool = True) -> Iterator[Record]:
         end = _find_trailer(file, path)[0]
         file.seek(0)
         while file.tell() < end:
-            header_bytes, array_bytes = _LENGTHS.unpack(file.read(_LENGTHS.size))
-            header: dict[str, Any] = json.loads(file.read(header_bytes))
-            shape, dtype = header.pop("shape"), np.dtype(header.pop("dtype"))
+            lengths = _LENGTHS.unpack(file.read(_LENGTHS.size))
+            described, (dtype, *shape) = file.read(lengths[0]), file.read(lengths[1]).decode().split()
             if arrays:
-                values = np.frombuffer(file.read(array_bytes), dtype).reshape(shape)
+                values = np.frombuffer(file.read(lengths[2]), dtype).reshape([int(size) for size in shape])
             else:
-                file.seek(array_bytes, 1)
+                file.seek(lengths[2], 1)
                 values = np.empty([0] * len(shape), dtype)
-            offsets = np.array(header.pop("offsets"), np.int32).reshape(-1, 2)
-            yield Record(**header, offsets=offsets, values=values)
+            yield from_description(described, values)
 
 
 def read_trailer(path: Path) -> Trailer:

@@ -17,16 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyseme.embed.assemble import parts_folder, remove_parts
+from polyseme.embed.assemble import LOCK, parts_folder, remove_parts
 from polyseme.embed.compute import Limits, compute_records
 from polyseme.embed.description import Description, Options
 from polyseme.embed.job import settle
-from polyseme.embed.lock import only_process_in
 from polyseme.embed.outputs import Contents, output_format
 from polyseme.embed.passages import Shard
 from polyseme.embed.records import Record
 from polyseme.errors import ConfigError, JobError, MissingExtra, PolysemeError
-from polyseme.text.atomic import partial_path, put_in_place
+from polyseme.files.atomic import partial_path, put_in_place
+from polyseme.files.locks import exclusive
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import expand_inputs, read_documents
 
@@ -74,7 +74,7 @@ def embed_on_ray(
         if (folder / _DESCRIPTION).exists() and not resume:
             raise JobError(f"a job was interrupted; go on with --resume, or delete {folder.parent}")
         folder.mkdir(parents=True, exist_ok=True)
-        with only_process_in(folder.parent):
+        with exclusive(folder.parent / LOCK, f"{folder.parent} is in use by another process; wait for it, or stop it"):
             description = _settle(sources, elmo, options, folder, workers * _SHARES_OF_A_WORKER)
             counted = _run(folder, description, model, lang, workers, processors)
     folder.replace(out)

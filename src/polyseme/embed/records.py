@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ class Record:
     values: Floats
     has_layers: bool  # whether the first axis of values are the layers
     position: int | None = None  # of the target word among the tokens
+    described: str | None = field(default=None, compare=False, repr=False)  # all but the values, where it was read
 
     @property
     def layers(self) -> Floats:
@@ -52,6 +54,26 @@ class Record:
     def word(self) -> str | None:
         """The target word as it stands in the text, if this is the record of one."""
         return None if self.position is None else self.tokens[self.position]
+
+
+_DESCRIBED = ("document", "id", "source", "sentence", "start", "text", "tokens", "has_layers", "position")
+
+
+def describe(record: Record) -> str:
+    """Everything but the values, as one line of JSON: parts, HDF5 and .npz keep it in this form."""
+    if record.described is not None:
+        return record.described
+    fields = {name: getattr(record, name) for name in _DESCRIBED}
+    fields["offsets"] = record.offsets.ravel().tolist()
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_description(described: str | bytes, values: Floats) -> Record:
+    """The record that `describe` described."""
+    text = described if isinstance(described, str) else described.decode()
+    fields = json.loads(text)
+    fields["offsets"] = np.array(fields["offsets"], np.int32).reshape(-1, 2)
+    return Record(**fields, values=values, described=text)
 
 
 def choose_layers(layers: Floats, which: Layers) -> Floats:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from polyseme.errors import FormatError, InputError
 from polyseme.formats.arrays import ArrayFile
-from polyseme.formats.folders import folder_when_complete
+from polyseme.formats.folders import model_folder
 from polyseme.formats.hdf5 import open_hdf5, write_hdf5
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import StoredModel
@@ -127,7 +127,7 @@ def save_bilm_tf(model: StoredModel, folder: Path) -> None:
     if model.softmax is not None and model.softmax.clusters is None:
         arrays |= {"softmax/W": model.softmax.weight, "softmax/b": model.softmax.bias}
     rows = None if model.softmax is None or model.softmax.clusters else len(model.softmax.bias)
-    with folder_when_complete(folder, (OPTIONS, WEIGHTS, VOCABULARY)) as beside:
+    with model_folder(folder, (OPTIONS, WEIGHTS, VOCABULARY)) as beside:
         options = options_from_config(config, softmax_words=rows)
         (beside / OPTIONS).write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
         write_hdf5(beside / WEIGHTS, arrays)

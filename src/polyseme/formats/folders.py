@@ -1,37 +1,24 @@
-"""A folder of files appears under its final name only when it is complete."""
+"""The folder of a model: it appears when it is complete, and takes the place of nothing but an earlier save."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from polyseme.errors import FormatError
-from polyseme.text.atomic import raise_if_disk_full, sync
+from polyseme.files.folders import folder_when_complete
 
 
 @contextmanager
-def folder_when_complete(folder: Path, files: Collection[str]) -> Iterator[Path]:
-    """A temporary folder beside ``folder`` that takes its name when the block ends without an error.
+def model_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
+    """A folder to fill that becomes ``folder`` when the block ends without an error.
 
     A folder that is already there is replaced if all it holds is among ``files``, and refused otherwise.
     """
     check_replaceable(folder, files)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
-    try:
+    with folder_when_complete(folder, replace=True) as beside:
         yield beside
-        for path in beside.iterdir():
-            sync(path)
-        beside.chmod(0o777 & ~_umask())
-        _replace(folder, beside)
-    except BaseException as error:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise_if_disk_full(error, folder)
-        raise
 
 
 def check_replaceable(folder: Path, files: Collection[str]) -> None:
@@ -46,21 +33,3 @@ def check_replaceable(folder: Path, files: Collection[str]) -> None:
             f"{folder} holds {foreign[0]!r}, which is not part of a model, so nothing was replaced; "
             "choose a new or empty folder"
         )
-
-
-def _replace(folder: Path, beside: Path) -> None:
-    if folder.exists():
-        old = beside.with_suffix(".old")
-        folder.rename(old)
-        beside.rename(folder)
-        shutil.rmtree(old)
-    else:
-        beside.rename(folder)
-    if os.name == "posix":
-        sync(folder.parent)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

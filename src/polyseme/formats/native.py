@@ -24,7 +24,7 @@ from torch import Tensor
 from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.arrays import Array, ArrayFile
 from polyseme.formats.card import card_text
-from polyseme.formats.folders import folder_when_complete
+from polyseme.formats.folders import model_folder
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import MixWeights, OutputProjection, StoredModel
 from polyseme.formats.native_indexer import CHARACTERS, WORDS, indexer_settings, read_indexer, read_words, write_entries
@@ -49,7 +49,7 @@ def save_native(model: StoredModel, folder: str | Path, dtype: Dtype = "float32"
     if dtype not in DTYPES:
         raise ConfigError(f"dtype is {dtype!r}, but weights are stored as float32 or float16")
     tensors = {name: _stored(name, x, DTYPES[dtype]) for name, x in _all_tensors(model).items()}
-    with folder_when_complete(Path(folder), FILES) as beside:
+    with model_folder(Path(folder), FILES) as beside:
         save_file(tensors, beside / WEIGHTS, metadata={"format": "pt"})
         text = json.dumps(_config(model), indent=2, ensure_ascii=False)
         (beside / CONFIG).write_text(text + "\n", encoding="utf-8")

@@ -15,10 +15,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from polyseme.errors import JobError
+from polyseme.files.atomic import partial_path, put_in_place, raise_if_disk_full
 from polyseme.nn.lstm import CellState
 from polyseme.pretrain.objective import States
 from polyseme.pretrain.trainer import Training
-from polyseme.text.atomic import partial_path, put_in_place, raise_if_disk_full
 
 VERSION = 1
 COUNTERS = ("step", "tokens", "best", "since_best", "validated_at", "seed")

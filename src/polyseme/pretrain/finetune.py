@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from polyseme.errors import ConfigError, JobError
+from polyseme.files.atomic import replace_when_complete
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.output_layer import output_layer
@@ -29,7 +30,6 @@ from polyseme.pretrain.journal import read_journal
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.recipe import ModelShape, Recipe
 from polyseme.pretrain.run import RunPlan, Watch, run_plan
-from polyseme.text.atomic import replace_when_complete
 from polyseme.text.characters import UnicodeScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary

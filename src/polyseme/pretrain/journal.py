@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from polyseme.files.atomic import partial_path, put_in_place, replace_when_complete
 from polyseme.pretrain.evaluate import Likelihood
 from polyseme.pretrain.trainer import StepReport
-from polyseme.text.atomic import partial_path, put_in_place, replace_when_complete
 
 #: Points of the training curve; more cannot be told apart in a picture.
 CURVE_POINTS = 400

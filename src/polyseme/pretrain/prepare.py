@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import ConfigError, InputError
+from polyseme.files.folders import folder_when_complete
 from polyseme.pretrain.chunks import Source, find_sources
 from polyseme.pretrain.corpus import META, TYPES_TEXT, U4, U8, VOCABULARY, CorpusMeta
 from polyseme.pretrain.gather import Gathered, gather
-from polyseme.pretrain.partial_folder import folder_when_complete
 from polyseme.pretrain.softmax_words import Choice, choose_words, read_for_training
 from polyseme.text.tokenization import split_text
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary

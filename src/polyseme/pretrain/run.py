@@ -21,6 +21,8 @@ from typing import Any
 import torch
 
 from polyseme.errors import ConfigError, JobError
+from polyseme.files.atomic import replace_when_complete
+from polyseme.files.locks import exclusive
 from polyseme.formats.detect import load
 from polyseme.formats.native import save_native
 from polyseme.pretrain.batches import TypeTable
@@ -31,13 +33,11 @@ from polyseme.pretrain.distributed import Processes, join_processes
 from polyseme.pretrain.evaluate import Likelihood, evaluate, warm_states
 from polyseme.pretrain.interrupts import Stopped, deferred_interrupts
 from polyseme.pretrain.journal import Journal, draw_curve, read_journal
-from polyseme.pretrain.locks import exclusive
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
 from polyseme.pretrain.recipe import Recipe, recipe_from_dict
 from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
 from polyseme.pretrain.trainer import Hooks, StepReport, Training, look_at_held_out_text, new_optimizer, train
-from polyseme.text.atomic import replace_when_complete
 from polyseme.text.indexing import Indexer
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text

@@ -13,14 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from polyseme.errors import JobError
-from polyseme.pretrain.locks import exclusive
-from polyseme.text.atomic import partial_path, raise_if_disk_full, sync
+from polyseme.files.atomic import partial_path, raise_if_disk_full, sync
+from polyseme.files.locks import exclusive
 
 
 @contextmanager
-def folder_when_complete(final: Path) -> Iterator[Path]:
-    """An empty folder whose content becomes ``final`` when the block ends without an error."""
-    if final.exists() and not _is_empty_folder(final):
+def folder_when_complete(final: Path, *, replace: bool = False) -> Iterator[Path]:
+    """An empty folder whose content becomes ``final`` when the block ends without an error.
+
+    A folder that is there already is refused unless it is empty, or, with ``replace``, gives way at the very end.
+    """
+    if not replace and final.exists() and not _is_empty_folder(final):
         raise JobError(f"{final} exists already; choose another folder, or delete it first")
     beside = partial_path(final)
     try:
@@ -30,7 +33,7 @@ def folder_when_complete(final: Path) -> Iterator[Path]:
                 shutil.rmtree(beside, ignore_errors=True)
                 beside.mkdir()
                 yield beside
-                _put_folder_in_place(beside, final)
+                _put_folder_in_place(beside, final, replace)
             finally:
                 shutil.rmtree(beside, ignore_errors=True)
     except OSError as error:
@@ -42,13 +45,18 @@ def _is_empty_folder(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
 
 
-def _put_folder_in_place(beside: Path, final: Path) -> None:
+def _put_folder_in_place(beside: Path, final: Path, replace: bool) -> None:
     for file in beside.iterdir():
         sync(file)
     if os.name == "posix":
         sync(beside)
+    old = final.with_name(final.name + ".old")
     if final.exists():
-        final.rmdir()  # empty, or this fails; Windows renames over no folder
+        if replace:
+            final.rename(old)
+        else:
+            final.rmdir()  # empty, or this fails; Windows renames over no folder
     beside.rename(final)
     if os.name == "posix":
         sync(final.parent)
+    shutil.rmtree(old, ignore_errors=True)

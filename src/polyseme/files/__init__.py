@@ -1,0 +1,1 @@
+"""Files and folders that are never half-written, and never written by two processes at once."""
