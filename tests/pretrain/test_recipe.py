@@ -17,7 +17,7 @@ NAMES = sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
 def test_these_recipes_are_shipped() -> None:
-    assert NAMES == ["compact", "medium", "original", "small", "tiny"]
+    assert NAMES == ["compact", "finetune", "medium", "original", "small", "tiny"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_refused(change: str, message: str) -> None:
 
 
 def test_unknown_and_broken_recipes(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no recipe 'huge'; there are compact, medium, original"):
+    with pytest.raises(ConfigError, match="there is no recipe 'huge'; there are compact, finetune, medium, original"):
         load_recipe("huge")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_recipe(tmp_path / "mine.toml")
