@@ -149,8 +149,8 @@ def test_figures_do_not_depend_on_what_is_read_together(
 
 def test_two_threads_give_the_same_figures(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
-    alone = totals(evaluate_files(small_lm(), [tmp_path / "a.txt"]))
-    with side_by_side() as run:
+    with side_by_side() as run:  # within it an operation has one thread, whoever calls it
+        alone = totals(evaluate_files(small_lm(), [tmp_path / "a.txt"]))
         assert totals(evaluate_files(small_lm(), [tmp_path / "a.txt"], run=run)) == alone
 
 
