@@ -69,6 +69,7 @@ def start(model: Path, text: Path, out: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # twenty-two processes that import torch
 @pytest.mark.parametrize("suffix", [".h5", ".parquet", ".npz"])
 def test_twenty_kills_leave_the_same_file(tmp_path: Path, model: Path, text: Path, suffix: str) -> None:
     whole, out = tmp_path / f"whole{suffix}", tmp_path / f"out{suffix}"

@@ -40,6 +40,7 @@ def write(path: Path, contents: Contents) -> None:
         compression_level=-5,  # as fast as none; level 1 took 1.5 times as long and saved 8 % more
         use_dictionary=["source"],
         write_statistics=["document"],
+        write_batch_size=1 << 16,  # the default of 1024 values took a fifth longer
     ) as writer:
         for group in _groups(contents.records()):
             writer.write_table(_table(group, schema), row_group_size=len(group))
