@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -55,8 +56,9 @@ class StoredModel:
         return bilm.eval()
 
     def fingerprint(self) -> str:
-        """A digest of settings and weights: equal for models that give equal vectors."""
-        digest = hashlib.sha256(repr(self.config).encode())
+        """A digest of settings, alphabets and weights: equal for models that give equal vectors."""
+        reads = json.dumps(asdict(self.indexer), sort_keys=True)
+        digest = hashlib.sha256(f"{self.config!r}{reads}".encode("utf-8", "backslashreplace"))
         for name in sorted(self.tensors):
             digest.update(name.encode())
             digest.update(self.tensors[name].detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
