@@ -27,7 +27,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def commands(page: str) -> list[str]:
-    lines = [line for block in blocks(page, "bash") for line in block.splitlines()]
+    lines = [line for block in blocks(page, "bash") for line in block.replace("\\\n", " ").splitlines()]
     inline = re.findall(r"`(polyseme (?:[a-z]+ )[^`]*[^`.])`", (ROOT / page).read_text(encoding="utf-8"))
     return [line.partition(" #")[0].strip() for line in [*lines, *inline] if line.startswith("polyseme ")]
 
