@@ -2,7 +2,7 @@
 
     python benchmarks/pretrain.py [--text FILE] [--repeats N] [--out FILE.json]
 
-Windows of 64 × 20 positions, a vocabulary of 50,000 words, full steps with backward, clipping and update. Every
+Batches of 64 × 20 positions, a vocabulary of 50,000 words, full steps with backward, clipping and update. Every
 contestant makes one step in turn, so that a change of the machine's speed meets all of them; medians are compared.
 The rate of a matrix product of 1024³ is measured between the turns.
 """
@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import torch
 from pages import fill_in, table
 from plain_port import PlainPort
 
-from polyseme.pretrain.batches import Batch, TypeTable
+from polyseme.pretrain.batches import Batch, TypeTable, pack_sentences
 from polyseme.pretrain.build import new_model
 from polyseme.pretrain.corpus import Corpus, open_corpus
-from polyseme.pretrain.order import WindowOrder
 from polyseme.pretrain.prepare import prepare
 from polyseme.pretrain.recipe import Recipe, load_recipe
 from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
@@ -73,9 +73,6 @@ def recipe_for(shape: str, negatives: int) -> Recipe:
         *SHAPES[shape],
         f"softmax.negatives={negatives}",
         "dropout=0.0",
-        "text.read=windows",
-        f"text.rows={ROWS}",
-        f"text.steps={STEPS}",
     ]
     return load_recipe("compact", changes)
 
@@ -125,12 +122,15 @@ def flops_per_token(recipe: Recipe, types_per_token: float, columns: float) -> f
 
 
 def batches_of(corpus: Corpus, count: int) -> list[Batch]:
+    """Batches of 64 pieces of 19 tokens, 20 positions in each direction, from the zero state."""
     _, indexer = new_model(recipe_for("compact", 2048), corpus, seed=0)
     table = TypeTable.of_corpus(corpus, indexer)
-    order = WindowOrder(
-        corpus, table, sentences=corpus.meta.sentences, rows=ROWS, steps=STEPS, directions=2, seed=0, share=(0, 1)
-    )
-    return list(islice(order, count))
+    long = (corpus.sentence(i).astype(np.int64) for i in range(corpus.meta.sentences))
+    pieces = [sentence[: STEPS - 1] for sentence in islice((s for s in long if len(s) >= STEPS - 1), ROWS * count)]
+    return [
+        pack_sentences(pieces[i : i + ROWS], table, directions=2, share=slice(None))
+        for i in range(0, ROWS * count, ROWS)
+    ]
 
 
 def measure(corpus: Corpus, repeats: int) -> dict[str, object]:
