@@ -113,6 +113,15 @@ def test_every_option_is_explained_and_the_same_words_mean_the_same(name: str) -
         assert kind is SAME_WORDS.get(word, kind), f"{name} {word}"
 
 
+@pytest.mark.parametrize("name", BY_NAME)
+def test_words_in_brackets_are_shown(name: str) -> None:
+    """To the library that prints the help, [present] would be the name of a colour."""
+    shown = polyseme(name, "--help").stdout
+    for word, _, explained in options_of(BY_NAME[name]):
+        for bracketed in re.findall(r"\[\w+\]", explained or ""):
+            assert bracketed in shown, f"{name} {word}"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count the time of child processes")
 @pytest.mark.parametrize(("arguments", "seconds"), [(["-c", "import polyseme"], 0.15), (["-m", "polyseme", "-h"], 0.6)])
 def test_start_is_quick(arguments: list[str], seconds: float) -> None:

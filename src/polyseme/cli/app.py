@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from polyseme import __version__
 from polyseme.cli.convert import convert
@@ -94,9 +95,23 @@ def help_and_examples(verb: Callable[..., None]) -> tuple[str, str]:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text), examples  # a paragraph is one line, which the terminal breaks
 
 
+class _Verb(TyperCommand):
+    """A verb whose help is plain text: a word in brackets, such as [present], is no markup."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for parameter in self.params:
+            parameter.help = _plain(getattr(parameter, "help", None) or "")  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", r"\[")
+
+
 def _register(verb: Callable[..., None], panel: str) -> None:
-    text, examples = (part.replace("[", r"\[") for part in help_and_examples(verb))  # a word in brackets is no markup
-    app.command(help=text, epilog=f"Examples:\n\n{examples}", rich_help_panel=panel)(in_one_sentence(verb))
+    text, examples = map(_plain, help_and_examples(verb))
+    register = app.command(cls=_Verb, help=text, epilog=f"Examples:\n\n{examples}", rich_help_panel=panel)
+    register(in_one_sentence(verb))
 
 
 for _panel, _verbs in VERBS.items():
