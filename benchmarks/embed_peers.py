@@ -11,33 +11,13 @@ CACHE = Path(os.environ.get("POLYSEME_BENCH_CACHE", Path.home() / ".cache" / "po
 
 #: What is installed for each. AllenNLP's own list is from 2020 and does not resolve any more, so what its ELMo imports
 #: is named here and the package itself installed without dependencies.
-PACKAGES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+PACKAGES: dict[str, tuple[str, str]] = {
     "allennlp": (
-        (
-            "torch==2.13.0",
-            "numpy",
-            "h5py",
-            "tqdm",
-            "overrides==4.1.2",
-            "requests",
-            "boto3",
-            "parsimonious",
-            "conllu==4.4",
-        )
-        + (
-            "sqlparse",
-            "nltk",
-            "word2number",
-            "unidecode",
-            "ftfy",
-            "jsonpickle",
-            "editdistance",
-            "jsonnet",
-            "scikit-learn",
-        ),
-        ("bio-embeddings-allennlp==0.9.2",),
+        "torch==2.13.0 numpy h5py tqdm overrides==4.1.2 requests boto3 parsimonious conllu==4.4 sqlparse nltk "
+        "word2number unidecode ftfy jsonpickle editdistance jsonnet scikit-learn",
+        "bio-embeddings-allennlp==0.9.2",
     ),
-    "simple_elmo": (("simple_elmo==0.9.2", "tensorflow==2.21.0", "tf-keras==2.21.0"), ()),
+    "simple_elmo": ("simple_elmo==0.9.2 tensorflow==2.21.0 tf-keras==2.21.0", ""),
 }
 
 
@@ -45,14 +25,14 @@ def python_of(peer: str) -> Path:
     """The Python of a peer's environment, which is made where it is missing."""
     folder = CACHE / peer
     ready, python = folder / ".ready", folder / "bin" / "python"
-    wanted = "\n".join(PACKAGES[peer][0] + PACKAGES[peer][1])
+    with_dependencies, alone = PACKAGES[peer]
+    wanted = f"{with_dependencies} {alone}"
     if not ready.exists() or ready.read_text() != wanted:
         print(f"setting up {peer} in {folder} (once; some minutes)", file=sys.stderr)
-        with_dependencies, alone = PACKAGES[peer]
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, *with_dependencies], check=True)
+        subprocess.run([*pip, *with_dependencies.split()], check=True)
         if alone:
-            subprocess.run([*pip, "--no-deps", *alone], check=True)
+            subprocess.run([*pip, "--no-deps", *alone.split()], check=True)
         ready.write_text(wanted)
     return python

@@ -4,8 +4,9 @@
 
 Runs in the environment of its contestant, so it imports nothing but the standard library until one is chosen. Commands:
 
-    {"do": "check", "sentences": […]}                              layers of the first sentences, for comparison
-    {"do": "run", "sentences": […], "batch": 32, "cold": true}     seconds, CPU seconds
+    {"do": "check", "sentences": […]}                              layers, for comparison; seconds of the first call
+    {"do": "forget"}                                               what was seen before is forgotten
+    {"do": "run", "sentences": […], "batch": 32}                   seconds, CPU seconds
     {"do": "gemm"}                                                 GFLOP/s of a matrix product (polyseme only)
     {"do": "memory"}                                               peak memory of the process so far, MB
 """
@@ -19,6 +20,7 @@ import resource
 import sys
 import time
 import types
+from pathlib import Path
 from typing import Any
 
 Sentences = list[list[str]]
@@ -138,10 +140,8 @@ class StubFinder:
 CONTESTANTS: dict[str, Any] = {"polyseme": Polyseme, "allennlp": AllenNLP, "simple_elmo": SimpleElmo}
 
 
-def run(contestant: Any, sentences: Sentences, batch: int, cold: bool) -> dict[str, float]:
+def run(contestant: Any, sentences: Sentences, batch: int) -> dict[str, float]:
     """Encode all sentences, ``batch`` at a time (0: in one call)."""
-    if cold:
-        contestant.forget()
     size = batch or len(sentences)
     begun, cpu = time.perf_counter(), time.process_time()
     for first in range(0, len(sentences), size):
@@ -149,16 +149,31 @@ def run(contestant: Any, sentences: Sentences, batch: int, cold: bool) -> dict[s
     return {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu}
 
 
+def peak_mb() -> float:
+    """The most memory this program had; getrusage would count what its parent had before it started, too."""
+    try:
+        status = Path("/proc/self/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def answer(contestant: Any, command: dict[str, Any]) -> dict[str, Any]:
     match command["do"]:
         case "check":
-            return {"layers": [layers.tolist() for layers in contestant.encode(command["sentences"])]}
+            begun = time.perf_counter()
+            layers = contestant.encode(command["sentences"])
+            return {"seconds": time.perf_counter() - begun, "layers": [one.tolist() for one in layers]}
         case "run":
-            return run(contestant, command["sentences"], command["batch"], command["cold"])
+            return run(contestant, command["sentences"], command["batch"])
+        case "forget":
+            contestant.forget()
+            return {}
         case "gemm":
             return {"gflops": contestant.gemm()}
         case "memory":
-            return {"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+            return {"peak_mb": peak_mb()}
     raise ValueError(command["do"])
 
 
@@ -171,9 +186,7 @@ def main() -> None:
     begun = time.perf_counter()
     contestant = CONTESTANTS[name](folder, cores)
     loaded = time.perf_counter()
-    contestant.encode([["Here", "is", "your", "present", "."]])
-    first = time.perf_counter()
-    print(json.dumps({"load_seconds": loaded - begun, "first_call_seconds": first - loaded}), file=out, flush=True)
+    print(json.dumps({"load_seconds": loaded - begun}), file=out, flush=True)
     for line in sys.stdin:
         print(json.dumps(answer(contestant, json.loads(line))), file=out, flush=True)
 

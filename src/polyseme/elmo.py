@@ -160,7 +160,7 @@ class Elmo:
     def encode(self, text: str | list[str] | tuple[str, ...]) -> Encoding | list[Encoding]:
         """A text → its ``Encoding``; a list of texts → a list, in the same order."""
         if isinstance(text, str):
-            return self._encode_together([self._prepare(text)])[0]
+            return self._encode_all([self._prepare(text)])[0]
         return self._encode_all([self._prepare(one) for one in _checked_list(text, "texts")])
 
     def encode_tokens(self, sentences: Sequence[Sequence[str]]) -> list[Encoding]:
@@ -195,14 +195,9 @@ class Elmo:
         return _Text(" ".join(tokens), [tokens], joined_offsets(tokens))
 
     def _encode_all(self, texts: list[_Text]) -> list[Encoding]:
-        if self.state == "carry":
-            return self._encode_together(texts)  # one call is one batch
-        encodings: list[Encoding] = []
+        windows = [texts] if self.state == "carry" else self._windows(texts)  # carried: one call is one batch
         with Progress(sum(text.positions for text in texts), "encoding") as progress:
-            for window in self._windows(texts):
-                encodings += self._encode_together(window)
-                progress.advance(sum(text.positions for text in window))
-        return encodings
+            return [encoding for window in windows for encoding in self._encode_together(window, progress)]
 
     def _windows(self, texts: Iterable[_Text]) -> Iterator[list[_Text]]:
         """Texts in groups of about ``WINDOW_POSITIONS``; one by one where state is carried from text to text."""
@@ -217,19 +212,20 @@ class Elmo:
         if window:
             yield window
 
-    def _encode_together(self, texts: list[_Text]) -> list[Encoding]:
+    def _encode_together(self, texts: list[_Text], progress: Progress | None = None) -> list[Encoding]:
         sentences = [sentence for text in texts for sentence in text.sentences]
-        layers = iter(self._run(sentences))
+        layers = iter(self._run(sentences, progress))
         return [self._encoding(text, [next(layers).numpy() for _ in text.sentences]) for text in texts]
 
-    def _run(self, sentences: list[Sequence[str]]) -> list[Tensor]:
+    def _run(self, sentences: list[Sequence[str]], progress: Progress | None) -> list[Tensor]:
         """Sentences → layers [L+1, N, W] each, from the state that ``self.state`` says."""
         if self.state == "carry":
             start = self._memory.rows(len(sentences)) if self._memory else None
-            layers, final = self.engine.encode_carrying(sentences, start)
+            layers, final = self.engine.encode_carrying(sentences, start, progress=progress)
             self._memory = self._memory.replace_rows(final) if self._memory else final
             return layers
-        return self.engine.encode(sentences, self._memory.expand(len(sentences)) if self._memory else None)
+        start = self._memory.expand(len(sentences)) if self._memory else None
+        return self.engine.encode(sentences, start, progress=progress)
 
     def _encoding(self, text: _Text, layers: list[Floats]) -> Encoding:
         ends = np.cumsum([len(sentence) for sentence in text.sentences], dtype=np.int64).tolist()

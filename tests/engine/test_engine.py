@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.engine.engine import Engine
+from polyseme.engine.progress import Progress
 from polyseme.engine.recurrence import Direction
 from polyseme.engine.twins import Twins
 from polyseme.errors import InputError
@@ -264,3 +265,10 @@ class TestLongSentences:
         sentence = [TOKENS[(n * n) % len(TOKENS)] for n in range(100_000)]
         expected, _ = reference(stored, [sentence])
         assert_close(Engine(stored).encode([sentence], keep_boundaries=True), expected)
+
+
+def test_progress_is_told_every_position_once() -> None:
+    engine = Engine(random_model())
+    progress = Progress(0, "encoding")
+    engine.encode(MANY, progress=progress)
+    assert progress.done == sum(len(sentence) + 2 for sentence in MANY)

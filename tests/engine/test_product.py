@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.engine.product import EXACT_ROWS, Packed, Plain, Product, can_pack, least_rows
+from polyseme.engine.product import EXACT_ROWS, PROBED_ROWS, Plain, Product, can_pack, least_rows
 from polyseme.engine.threads import one_intraop_thread
 
 needs_packing = pytest.mark.skipif(not can_pack(), reason="torch has no oneDNN here")
@@ -24,6 +24,11 @@ SHAPES = [
     (37, 100),
     (1100, 11),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
 
 
 @pytest.mark.parametrize(("depth", "columns"), SHAPES)
@@ -77,12 +82,18 @@ def test_bits_are_kept_at_odd_sizes(depth: int, columns: int, rows: int, at: int
 def test_a_long_single_row_runs_with_a_second_one() -> None:
     """oneDNN takes another kernel for one row of more than 1,024 numbers; the product notices."""
     product = Product(torch.randn(4096, 64))
-    assert product.least_rows == least_rows(Packed, 4096, 64)
+    assert product.least_rows == least_rows(product.kernel, 4096, 64) <= 16
     assert product(torch.randn(1, 4096)).shape == (1, 64)
 
 
+def test_a_product_of_zeros_says_nothing_about_its_shape() -> None:
+    assert Product(torch.zeros(33, 77)).least_rows == PROBED_ROWS[-1]
+    if can_pack():
+        assert Product(torch.randn(33, 77)).least_rows == 1
+
+
 def test_without_packing_the_numbers_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    weight, bias, x = torch.randn(40, 96), torch.randn(96), torch.randn(5, 40)
+    weight, bias, x = torch.randn(40, 96) / 40**0.5, torch.randn(96), torch.randn(5, 40)
     packed = Product(weight, bias)(x)
     monkeypatch.setattr("polyseme.engine.product.can_pack", lambda: False)
     product = Product(weight, bias)

@@ -18,8 +18,7 @@ from polyseme.nn.lstm import CellState
 
 
 def direction(stored: StoredModel, number: int) -> Direction:
-    config = stored.config
-    return Direction(config, [LayerWeights.of(config, stored.tensors, number, n) for n in range(config.layers)])
+    return Direction(stored.config, stored.tensors, number)
 
 
 @pytest.mark.parametrize("projection", [8, 24])

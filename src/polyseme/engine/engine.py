@@ -6,21 +6,23 @@ sentences ─ plan ─► batches ─ token rows ─► table ─ recurrence, on
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from polyseme.engine.plan import BATCH_SENTENCES, Batch, Places, plan_batches
-from polyseme.engine.recurrence import Direction, LayerWeights, Sink
+from polyseme.engine.progress import Progress
+from polyseme.engine.recurrence import Direction, Sink
 from polyseme.engine.threads import Pair, one_intraop_thread
 from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.token_rows import Boundary, CacheStats, Key, TokenRows
 from polyseme.engine.twins import Twins, fits
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLMState
-from polyseme.nn.config import BiLMConfig
 from polyseme.nn.lstm import CellState
 
 #: Sentences × cell size of a batch from which a second thread is worth its price.
@@ -35,6 +37,7 @@ class Call:
     start: BiLMState | None  #: a row for each sentence; None: zero
     final: BiLMState | None  #: filled where it is asked for
     keep_boundaries: bool
+    progress: Progress | None
     layers: list[Tensor]  #: per sentence [L+1, N, W]
 
 
@@ -44,11 +47,12 @@ class Engine:
     def __init__(self, stored: StoredModel, *, cache_mb: float = 256, device: torch.device | str = "cpu") -> None:
         self.config, self.indexer = stored.config, stored.indexer
         self.device = torch.device(device)
-        tensors = {name: tensor.to(self.device, torch.float32) for name, tensor in stored.tensors.items()}
+        self._stored = stored
+        tensors = self._tensors()
         padding = self.indexer.characters.padding if self.indexer.characters else 0
         with one_intraop_thread(), torch.inference_mode():
             self._encoder = TokenEncoder(self.config, tensors, padding)
-            self._directions, self._twins = _recurrence(self.config, tensors)
+            self._directions = [Direction(self.config, tensors, n) for n in range(self.config.directions)]
         limit = int(cache_mb * 2**20) // (4 * self.config.projection)
         self._rows = TokenRows(self._encode_keys, self.config.projection, limit, self.device)
         self._batch_sentences = BATCH_SENTENCES
@@ -60,42 +64,68 @@ class Engine:
         """Hits, misses and size of the table of token vectors."""
         return self._rows.stats
 
+    @cached_property
+    def _twins(self) -> Twins | None:
+        """Made for the first single sentence: whoever encodes in batches does not pay for it."""
+        return Twins(self.config, self._directions, self._tensors()) if fits(self.config) else None
+
     def encode(
-        self, sentences: Sequence[Sequence[str]], start: BiLMState | None = None, *, keep_boundaries: bool = False
+        self,
+        sentences: Sequence[Sequence[str]],
+        start: BiLMState | None = None,
+        *,
+        keep_boundaries: bool = False,
+        progress: Progress | None = None,
     ) -> list[Tensor]:
         """Sentences of tokens → for each, its layers [L+1, N, W] ([L+1, N+2, W] with ``keep_boundaries``) on the CPU.
 
-        ``start`` is the state each sentence starts from, one row per sentence; by default zero.
+        ``start`` is the state each sentence starts from, one row per sentence; by default zero. ``progress`` is told
+        positions as they are done.
         """
-        return self._run(Call(sentences, start, None, keep_boundaries, [torch.empty(0)] * len(sentences)))
+        return self._run(Call(sentences, start, None, keep_boundaries, progress, [torch.empty(0)] * len(sentences)))
 
     def encode_carrying(
-        self, sentences: Sequence[Sequence[str]], start: BiLMState | None = None, *, keep_boundaries: bool = False
+        self,
+        sentences: Sequence[Sequence[str]],
+        start: BiLMState | None = None,
+        *,
+        keep_boundaries: bool = False,
+        progress: Progress | None = None,
     ) -> tuple[list[Tensor], BiLMState]:
         """The same, and the state after each sentence."""
         shape = (self.config.directions, self.config.layers, len(sentences))
         h = torch.zeros(*shape, self.config.projection, device=self.device)
         c = torch.zeros(*shape, self.config.cell, device=self.device)
         final = BiLMState(h, c)
-        return self._run(Call(sentences, start, final, keep_boundaries, [torch.empty(0)] * len(sentences))), final
+        call = Call(sentences, start, final, keep_boundaries, progress, [torch.empty(0)] * len(sentences))
+        return self._run(call), final
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """The model's weights on the device; on a CPU no copies."""
+        return {name: tensor.to(self.device, torch.float32) for name, tensor in self._stored.tensors.items()}
 
     def _run(self, call: Call) -> list[Tensor]:
         with self._lock, one_intraop_thread(), torch.inference_mode():
-            waiting = plan_batches([len(s) + 2 for s in call.sentences], self._batch_sentences)
+            lengths = [len(sentence) + 2 for sentence in call.sentences]
+            waiting = plan_batches(lengths, self._batch_sentences)
             waiting.reverse()
+            rows = np.split(self._rows.look_up(call.sentences), np.cumsum(lengths)[:-1]) if lengths else []
             while waiting:
                 batch = waiting.pop()
                 try:
-                    self._run_batch(batch, call)
+                    self._run_batch(batch, np.concatenate([rows[number] for number in batch.sentences]), call)
                 except torch.OutOfMemoryError:
                     if len(batch.sentences) == 1:
                         raise
                     self._batch_sentences = len(batch.sentences) // 2
                     waiting.extend(reversed(batch.halves()))
+                    continue
+                if call.progress is not None:
+                    call.progress.advance(batch.positions)
         return call.layers
 
-    def _run_batch(self, batch: Batch, call: Call) -> None:
-        rows = self._rows.look_up([call.sentences[number] for number in batch.sentences])
+    def _run_batch(self, batch: Batch, rows: Places, call: Call) -> None:
+        """``rows``: for each position of the batch's sentences, one after the other, its token's row in the table."""
         targets, sizes = batch.targets(call.keep_boundaries)
         config = self.config
         with torch.inference_mode(False):  # so that what leaves here is an ordinary tensor
@@ -110,7 +140,7 @@ class Engine:
         def run(number: int) -> None:
             self._directions[number].run(batch, read[number], self._rows.table, starts[number], sinks[number])
 
-        if self._twins is not None and len(batch.sentences) == 1:
+        if len(batch.sentences) == 1 and self._twins is not None:
             self._twins.run(batch, read, self._rows.table, starts, sinks)
         elif config.directions == 1:
             run(0)
@@ -178,12 +208,3 @@ def _sink(out: Tensor, targets: Places) -> Sink:
         out[layer].index_copy_(0, to[slots], values)
 
     return keep
-
-
-def _recurrence(config: BiLMConfig, tensors: Mapping[str, Tensor]) -> tuple[list[Direction], Twins | None]:
-    weights = [
-        [LayerWeights.of(config, tensors, direction, layer) for layer in range(config.layers)]
-        for direction in range(config.directions)
-    ]
-    directions = [Direction(config, layers) for layers in weights]
-    return directions, Twins(config, directions, weights) if fits(config) else None

@@ -26,7 +26,7 @@ BATCH_SENTENCES = 64
 BATCH_POSITIONS = 8192
 #: Slots whose gates are computed at once, and the numbers that these may be: they should stay in the cache, and an
 #: allocator that takes small blocks again and again gives large ones back to the system each time.
-CHUNK_SLOTS, CHUNK_NUMBERS = 512, 4 * 2**20
+CHUNK_SLOTS, CHUNK_NUMBERS = 256, 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)

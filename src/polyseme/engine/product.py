@@ -19,6 +19,8 @@ from torch import Tensor
 EXACT_ROWS, ROUND_TO = 64, 32
 #: Numbers of rows that are tried; with the last of them every BLAS tried keeps the bits.
 PROBED_ROWS = (1, 2, 3, 4, 8, 16)
+#: What was found, by kind of kernel, K and N.
+_LEAST_ROWS: dict[tuple[type, int, int], int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Product:
         kind = Packed if on_cpu and can_pack() else Plain
         self.kernel = kind.of(weight)
         self.bias = bias
-        self.least_rows = least_rows(kind, *weight.shape) if on_cpu else 1
+        self.least_rows = least_rows(self.kernel, *weight.shape) if on_cpu else 1
         self.round_to = ROUND_TO if kind is Packed else 1
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -113,15 +115,21 @@ def can_pack() -> bool:
     return bool((twice == 6).all())
 
 
-@cache
-def least_rows(kind: type[Plain] | type[Packed], depth: int, columns: int) -> int:
+def least_rows(kernel: Plain | Packed, depth: int, columns: int) -> int:
     """The fewest rows with which a product of this shape has the bits that it has with many."""
-    generator = torch.Generator().manual_seed(depth)
-    kernel = kind.of(torch.randn(depth, columns, generator=generator))
-    x = torch.randn(EXACT_ROWS, depth, generator=generator)
-    many = kernel.times(x, None)
+    shape = (type(kernel), depth, columns)
+    if shape not in _LEAST_ROWS:
+        x = torch.randn(EXACT_ROWS, depth, generator=torch.Generator().manual_seed(depth))
+        many = kernel.times(x, None)
+        if not many.any():
+            return PROBED_ROWS[-1]  # nothing but zeros says nothing about the shape
+        _LEAST_ROWS[shape] = _probe(kernel, x, many)
+    return _LEAST_ROWS[shape]
+
+
+def _probe(kernel: Plain | Packed, x: Tensor, many: Tensor) -> int:
+    starts = range(0, 48, 12) if many.shape[1] < 512 else (0,)  # a narrow product has few bits to differ in
     enough = PROBED_ROWS[-1]
-    starts = range(0, 48, 12) if columns < 512 else (0,)  # a narrow product has few bits to differ in
     for rows in reversed(PROBED_ROWS):
         places = (slice(start, start + rows) for start in starts)
         if not all(torch.equal(kernel.times(x[place], None), many[place]) for place in places):

@@ -121,9 +121,9 @@ def project(m: Tensor, projection: Product | None, config: BiLMConfig) -> Tensor
 class Direction:
     """The stack of layers that reads one way; one thread at a time may run it."""
 
-    def __init__(self, config: BiLMConfig, weights: list[LayerWeights]) -> None:
+    def __init__(self, config: BiLMConfig, tensors: Mapping[str, Tensor], number: int) -> None:
         self.config = config
-        self.layers = [Layer(config, layer) for layer in weights]
+        self.layers = [Layer(config, LayerWeights.of(config, tensors, number, n)) for n in range(config.layers)]
 
     def run(self, batch: Batch, rows: Tensor, table: Tensor, start: list[CellState] | None, sink: Sink) -> None:
         """Read a batch: ``rows`` [slots] are the tokens' rows in ``table`` [·, D], in the order of the slots.

@@ -17,8 +17,9 @@ from torch.nn.functional import pad
 from polyseme.engine.product import Product
 from polyseme.nn.config import BiLMConfig, CharacterConfig
 
-#: Windows in one product: enough for the full rate, few enough that its output stays in the cache.
-CHUNK_WINDOWS = 2048
+#: Windows of the tokens that are encoded together, enough for the highways' full rate; and those in one product of the
+#: convolutions, few enough that its output stays in the cache.
+GROUP_WINDOWS, PIECE_WINDOWS = 2048, 512
 #: Filters are filled up to a multiple of this: torch computes what is left over of its vectors in another way, and
 #: which elements are left over would depend on the number of tokens.
 VECTOR = 32
@@ -41,8 +42,8 @@ class TokenEncoder:
         """[R, K] ids → the numbers of the rows, in groups that are encoded one after the other or at once."""
         if self.characters is not None:
             return self.characters.groups(rows[:, -self.characters.columns :])
-        starts = range(0, len(rows), CHUNK_WINDOWS)
-        return [torch.arange(start, min(start + CHUNK_WINDOWS, len(rows))) for start in starts]
+        starts = range(0, len(rows), GROUP_WINDOWS)
+        return [torch.arange(start, min(start + GROUP_WINDOWS, len(rows))) for start in starts]
 
     def encode(self, rows: Tensor) -> Tensor:
         """[R, K] ids of one group → [R, D]"""
@@ -75,13 +76,13 @@ class CharacterCNN:
         self.highways = [highway(tensors, f"{here}highways.{k}.", fill) for k in range(config.highways)]
 
     def groups(self, characters: Tensor) -> list[Tensor]:
-        """[R, C] ids → row numbers, sorted by length, in groups of about ``CHUNK_WINDOWS`` windows."""
+        """[R, C] ids → row numbers, sorted by length, in groups of about ``GROUP_WINDOWS`` windows."""
         lengths = self.lengths(characters)
         order = torch.argsort(lengths, stable=True)
         sizes = (lengths[order] + 1).tolist()
         groups, begin = list[Tensor](), 0
         for end in range(1, len(sizes) + 1):
-            if end == len(sizes) or (end + 1 - begin) * sizes[end] > CHUNK_WINDOWS:
+            if end == len(sizes) or (end + 1 - begin) * sizes[end] > GROUP_WINDOWS:
                 groups.append(order[begin:end])
                 begin = end
         return groups
@@ -92,8 +93,10 @@ class CharacterCNN:
 
     def encode(self, characters: Tensor) -> Tensor:
         """[R, C] ids of one group → [R, F]"""
-        h = self._convolve(characters).add_(self.bias)  # adding a bias and the activation commute with the maximum
-        h = self.activation(h)  # [R, F + fill]
+        longest = int(self.lengths(characters).max()) + 1
+        pieces = characters.split_with_sizes(_sizes(len(characters), max(1, PIECE_WINDOWS // longest)))
+        h = torch.cat([self._convolve(piece) for piece in pieces])  # [R, F + fill]
+        h = self.activation(h.add_(self.bias))  # adding a bias and the activation commute with the maximum
         for layer in self.highways:
             transform, gate = layer(h).chunk(2, dim=1)
             h = torch.lerp(h, transform.relu_(), gate.sigmoid_())
@@ -114,6 +117,11 @@ class CharacterCNN:
                 y[:, self.columns - width + 1 :, begin : begin + count] = -torch.inf
                 begin += count
         return y.amax(dim=1)
+
+
+def _sizes(total: int, size: int) -> list[int]:
+    """``total`` in parts of ``size`` and a rest."""
+    return [min(size, total - begin) for begin in range(0, total, size)]
 
 
 def highway(tensors: Mapping[str, Tensor], here: str, fill: int) -> Product:

@@ -12,6 +12,8 @@ those of ``recurrence``, to the last bit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -33,9 +35,7 @@ def fits(config: BiLMConfig) -> bool:
 class TwinLayer:
     """One layer in both directions; what it remembers is kept in its two ``Layer``s."""
 
-    def __init__(
-        self, config: BiLMConfig, layers: tuple[Layer, Layer], weights: tuple[LayerWeights, LayerWeights]
-    ) -> None:
+    def __init__(self, config: BiLMConfig, layers: tuple[Layer, Layer], weights: list[LayerWeights]) -> None:
         self.config, self.layers = config, layers
         self.recurrent = Product(torch.cat([weights[0].recurrent, weights[1].recurrent], dim=1))  # [D, 2 · 4H]
         sides = [one.projection for one in weights if one.projection is not None]
@@ -68,11 +68,12 @@ def diagonal(both: Tensor) -> Tensor:
 class Twins:
     """Both directions of a model."""
 
-    def __init__(self, config: BiLMConfig, directions: list[Direction], weights: list[list[LayerWeights]]) -> None:
+    def __init__(self, config: BiLMConfig, directions: list[Direction], tensors: Mapping[str, Tensor]) -> None:
         self.config, self.directions = config, directions
-        pairs = zip(*(direction.layers for direction in directions), strict=True)
+        forward, backward = (direction.layers for direction in directions)
         self.layers = [
-            TwinLayer(config, layers, sides) for layers, sides in zip(pairs, zip(*weights, strict=True), strict=True)
+            TwinLayer(config, pair, [LayerWeights.of(config, tensors, side, number) for side in (0, 1)])
+            for number, pair in enumerate(zip(forward, backward, strict=True))
         ]
 
     def run(
