@@ -182,9 +182,8 @@ def _write_vectors(console: Console, elmo: Elmo, model: str, out: Path) -> None:
     _command(console, f"polyseme embed {sentences.as_posix()} --model {model} --out {vectors.as_posix()}")
     embed_files([sentences], vectors, elmo)
     _run(console, {}, "from polyseme.embed import read", f"next(read({vectors.as_posix()!r})).vectors.shape")
-    for path in sorted(out.rglob("*")):
-        if path.is_file():
-            console.print(f"  {path.as_posix():<40} {path.stat().st_size:>10,} bytes", highlight=False)
+    for path in (*sorted((out / "model").glob("*")), sentences, vectors):
+        console.print(f"  {path.as_posix():<40} {path.stat().st_size:>10,} bytes", highlight=False)
 
 
 def _title(console: Console, text: str) -> None:
