@@ -117,6 +117,24 @@ def test_a_result_holds_no_memory_of_its_batch_and_can_be_trained_on() -> None:
     assert weight.grad is not None
 
 
+@pytest.mark.parametrize("setting", ["default dtype", "matmul precision", "autocast"])
+def test_what_a_program_sets_for_its_own_tensors_plays_no_part(setting: str) -> None:
+    stored = random_model()
+    expected = Engine(stored).encode(MANY)
+    precision = torch.get_float32_matmul_precision()
+    try:
+        if setting == "default dtype":
+            torch.set_default_dtype(torch.float64)
+        if setting == "matmul precision":
+            torch.set_float32_matmul_precision("medium")
+        with torch.autocast("cpu", enabled=setting == "autocast"):
+            found = Engine(stored).encode(MANY)
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_float32_matmul_precision(precision)
+    assert all(torch.equal(a, b) and a.dtype == torch.float32 for a, b in zip(found, expected, strict=True))
+
+
 def test_without_packed_weights_it_agrees_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polyseme.engine.product.can_pack", lambda: False)
     stored = random_model()
@@ -207,18 +225,18 @@ class TestOutOfMemory:
         run = Direction.run
 
         def small_device(self: Direction, batch: Any, *rest: Any) -> None:
-            tried.append(len(batch.sentences))
-            if len(batch.sentences) > 10:
+            tried.append(batch.positions)
+            if batch.positions > 200:
                 raise torch.OutOfMemoryError("device is full")
             run(self, batch, *rest)
 
         monkeypatch.setattr(Direction, "run", small_device)
         found = engine.encode(MANY)
         assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
-        assert max(tried) > 10
+        assert max(tried) > 200
         tried.clear()
         engine.encode(MANY)
-        assert max(tried) <= 10  # it remembers what fits
+        assert max(tried) <= 200  # it remembers what fits
 
     def test_a_single_sentence_that_does_not_fit_is_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
         engine = Engine(random_model())

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from polyseme.engine.plan import BATCH_SENTENCES, Batch, Places, plan_batches
+from polyseme.engine.plan import BATCH_POSITIONS, Batch, Places, plan_batches
 from polyseme.engine.progress import Progress
 from polyseme.engine.recurrence import Direction, Sink
 from polyseme.engine.threads import Pair, one_intraop_thread
@@ -55,7 +55,7 @@ class Engine:
             self._directions = [Direction(self.config, tensors, n) for n in range(self.config.directions)]
         limit = int(cache_mb * 2**20) // (4 * self.config.projection)
         self._rows = TokenRows(self._encode_keys, self.config.projection, limit, self.device)
-        self._batch_sentences = BATCH_SENTENCES
+        self._batch_positions = BATCH_POSITIONS
         self._pair = Pair()
         self._lock = threading.Lock()
 
@@ -94,8 +94,8 @@ class Engine:
     ) -> tuple[list[Tensor], BiLMState]:
         """The same, and the state after each sentence."""
         shape = (self.config.directions, self.config.layers, len(sentences))
-        h = torch.zeros(*shape, self.config.projection, device=self.device)
-        c = torch.zeros(*shape, self.config.cell, device=self.device)
+        h = torch.zeros(*shape, self.config.projection, dtype=torch.float32, device=self.device)
+        c = torch.zeros(*shape, self.config.cell, dtype=torch.float32, device=self.device)
         final = BiLMState(h, c)
         call = Call(sentences, start, final, keep_boundaries, progress, [torch.empty(0)] * len(sentences))
         return self._run(call), final
@@ -107,7 +107,7 @@ class Engine:
     def _run(self, call: Call) -> list[Tensor]:
         with self._lock, one_intraop_thread(), torch.inference_mode():
             lengths = [len(sentence) + 2 for sentence in call.sentences]
-            waiting = plan_batches(lengths, self._batch_sentences)
+            waiting = plan_batches(lengths, self._batch_positions)
             waiting.reverse()
             rows = np.split(self._rows.look_up(call.sentences), np.cumsum(lengths)[:-1]) if lengths else []
             while waiting:
@@ -117,7 +117,7 @@ class Engine:
                 except torch.OutOfMemoryError:
                     if len(batch.sentences) == 1:
                         raise
-                    self._batch_sentences = len(batch.sentences) // 2
+                    self._batch_positions = batch.positions // 2
                     waiting.extend(reversed(batch.halves()))
                     continue
                 if call.progress is not None:
@@ -129,7 +129,7 @@ class Engine:
         targets, sizes = batch.targets(call.keep_boundaries)
         config = self.config
         with torch.inference_mode(False):  # so that what leaves here is an ordinary tensor
-            out = torch.empty(config.layers + 1, sum(sizes) + 1, config.width, device=self.device)
+            out = torch.empty(config.layers + 1, sum(sizes) + 1, config.width, dtype=torch.float32, device=self.device)
 
         places = batch.places()[: config.directions]
         read = [torch.from_numpy(rows[place]).to(self.device) for place in places]
@@ -158,7 +158,7 @@ class Engine:
         boundaries = {Boundary.BEGIN: self.indexer.begin_row(), Boundary.END: self.indexer.end_row()}
         ids = [boundaries[key] if isinstance(key, Boundary) else self.indexer.row(key) for key in keys]
         rows = torch.tensor(ids, dtype=torch.int64)  # [R, K]
-        out = torch.empty(len(rows), self.config.projection, device=self.device)
+        out = torch.empty(len(rows), self.config.projection, dtype=torch.float32, device=self.device)
 
         def encode(groups: list[Tensor]) -> None:
             for group in groups:

@@ -101,14 +101,14 @@ class Batch:
         yield Chunk(start, stop, active)
 
 
-def plan_batches(lengths: Sequence[int], sentences: int = BATCH_SENTENCES) -> list[Batch]:
-    """Every sentence of a call (given by its length, at least one position) in one batch, longest batches first."""
+def plan_batches(lengths: Sequence[int], most: int = BATCH_POSITIONS) -> list[Batch]:
+    """Every sentence of a call (given by its length) in one batch of ``most`` positions or one sentence, longest first."""
     order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
     batches: list[Batch] = []
     members: list[int] = []
     positions = 0
     for number in order:
-        if members and (len(members) == sentences or positions + lengths[number] > BATCH_POSITIONS):
+        if members and (len(members) == BATCH_SENTENCES or positions + lengths[number] > most):
             batches.append(Batch(members, [lengths[m] for m in members]))
             members, positions = [], 0
         members.append(number)

@@ -119,7 +119,8 @@ def least_rows(kernel: Plain | Packed, depth: int, columns: int) -> int:
     """The fewest rows with which a product of this shape has the bits that it has with many."""
     shape = (type(kernel), depth, columns)
     if shape not in _LEAST_ROWS:
-        x = torch.randn(EXACT_ROWS, depth, generator=torch.Generator().manual_seed(depth))
+        generator = torch.Generator().manual_seed(depth)
+        x = torch.randn(EXACT_ROWS, depth, dtype=torch.float32, generator=generator)
         many = kernel.times(x, None)
         if not many.any():
             return PROBED_ROWS[-1]  # nothing but zeros says nothing about the shape

@@ -63,7 +63,7 @@ class TokenRows:
 
     def __post_init__(self) -> None:
         self.stats = CacheStats(limit=self.limit)
-        self.table = torch.empty(0, self.size, device=self.device)
+        self.table = torch.empty(0, self.size, dtype=torch.float32, device=self.device)
         self.used = np.zeros(0, dtype=np.int64)
 
     def look_up(self, sentences: Sequence[Sequence[str]]) -> Places:
@@ -102,7 +102,7 @@ class TokenRows:
         kept = here + others[:room]
         old = np.array([self.where[key] for key in kept], dtype=np.int64)
         capacity = max(FIRST_ROWS, len(kept) + incoming)
-        table = torch.empty(capacity, self.size, device=self.device)
+        table = torch.empty(capacity, self.size, dtype=torch.float32, device=self.device)
         table[: len(kept)] = self.table[torch.from_numpy(old).to(self.device)]
         used = np.zeros(capacity, dtype=np.int64)
         used[: len(kept)] = self.used[old]
@@ -115,7 +115,7 @@ class TokenRows:
         if rows <= capacity:
             return
         capacity = max(rows, min(self.limit, 2 * capacity), FIRST_ROWS)
-        table = torch.empty(capacity, self.size, device=self.device)
+        table = torch.empty(capacity, self.size, dtype=torch.float32, device=self.device)
         table[: len(self.table)] = self.table
         self.table, self.used = table, np.concatenate([self.used, np.zeros(capacity - len(self.used), dtype=np.int64)])
 
