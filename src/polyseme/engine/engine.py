@@ -19,7 +19,7 @@ from polyseme.engine.progress import Progress
 from polyseme.engine.recurrence import Direction, Sink
 from polyseme.engine.threads import Pair, one_intraop_thread
 from polyseme.engine.token_encoder import TokenEncoder
-from polyseme.engine.token_rows import Boundary, CacheStats, Key, TokenRows
+from polyseme.engine.token_rows import KEY_BYTES, Boundary, CacheStats, Key, TokenRows
 from polyseme.engine.twins import Twins, fits
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLMState
@@ -53,7 +53,7 @@ class Engine:
         with one_intraop_thread(), torch.inference_mode():
             self._encoder = TokenEncoder(self.config, tensors, padding)
             self._directions = [Direction(self.config, tensors, n) for n in range(self.config.directions)]
-        limit = int(cache_mb * 2**20) // (4 * self.config.projection)
+        limit = int(cache_mb * 2**20) // (4 * self.config.projection + KEY_BYTES)
         self._rows = TokenRows(self._encode_keys, self.config.projection, limit, self.device)
         self._batch_positions = BATCH_POSITIONS
         self._pair = Pair()

@@ -28,6 +28,8 @@ Key = str | Boundary
 
 #: A longer token is encoded, but not kept: a key must not weigh more than its vector.
 LONGEST_KEY = 200
+#: What a token takes beside its vector: its text and its place in the table, in bytes.
+KEY_BYTES = 200
 FIRST_ROWS = 1024
 
 
