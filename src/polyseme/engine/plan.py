@@ -102,7 +102,7 @@ class Batch:
 
 
 def plan_batches(lengths: Sequence[int], most: int = BATCH_POSITIONS) -> list[Batch]:
-    """Every sentence of a call, given by its length, in a batch of at most ``most`` positions or alone; longest first."""
+    """Every sentence, given by its length, in a batch of at most ``most`` positions or alone; longest first."""
     order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
     batches: list[Batch] = []
     members: list[int] = []
