@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 BENCHMARKS := prepare
-DATA_BENCHMARKS := pretrain tokenization
+DATA_BENCHMARKS := tokenization embed pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help
