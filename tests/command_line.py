@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,8 +48,14 @@ def start(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
+        preexec_fn=_hear_interrupts if os.name == "posix" else None,
         **options,
     )
+
+
+def _hear_interrupts() -> None:
+    """Programs in the background of a shell ignore Ctrl-C, and so would the programs that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @cache
