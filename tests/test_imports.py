@@ -25,7 +25,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats",),
     ("engine",),
     ("elmo",),
-    ("embed", "lm", "pretrain", "tasks", "analysis"),
+    ("embed", "lm", "pretrain", "tasks"),
+    ("analysis",),
     ("serve",),
     ("cli",),
 )
