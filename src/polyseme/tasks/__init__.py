@@ -1,0 +1,1 @@
+"""Task models: ELMo at the input, at the output, or both."""

@@ -1,0 +1,116 @@
+"""fastText's own binary (.bin): a word's vector is the mean of its own row and the rows of its character n-grams.
+
+So every word has a vector, also one that the file does not list. Read as fastText 0.9 writes it (version 12):
+
+    magic, version, 12 settings, t      words: text, count, kind      rows [words + buckets, size] as float32
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.errors import InputError
+
+Floats = npt.NDArray[np.float32]
+
+FASTTEXT_MAGIC = struct.pack("<i", 793_712_314)
+VERSION = 12
+BLOCK_ROWS = 65_536
+
+
+def read_fasttext(stream: io.BufferedReader, source: str, wanted: set[str]) -> tuple[int, list[tuple[str, Floats]]]:
+    """The size of the vectors, and those of the wanted words."""
+    try:
+        width, bucket, shortest, longest = _read_settings(stream, source)
+        known, count = _read_words(stream, source)
+        pieces = {word: _rows_of(word, known, count, bucket, shortest, longest) for word in wanted}
+        needed = np.array(sorted({row for rows in pieces.values() for row in rows}), dtype=np.int64)
+        matrix = _read_rows(stream, source, needed, width)
+    except (struct.error, EOFError):
+        raise InputError(f"{source} was cut off: it ends before its vectors do; copy or download it again") from None
+    place = {row: number for number, row in enumerate(needed.tolist())}
+    return width, [
+        (word, matrix[[place[row] for row in rows]].mean(axis=0, dtype=np.float32))
+        for word, rows in sorted(pieces.items())
+        if rows
+    ]
+
+
+def _unpack(stream: io.BufferedReader, form: str) -> tuple[Any, ...]:
+    return struct.unpack(form, stream.read(struct.calcsize(form)))
+
+
+def _read_settings(stream: io.BufferedReader, source: str) -> tuple[int, int, int, int]:
+    _, version = _unpack(stream, "<ii")
+    if version != VERSION:
+        raise InputError(f"{source} is of fastText's version {version}, but only {VERSION} is read; use its .vec file")
+    dim, _, _, _, _, _, _, _, bucket, shortest, longest, _, _ = _unpack(stream, "<12id")
+    return dim, bucket, shortest, longest
+
+
+def _read_words(stream: io.BufferedReader, source: str) -> tuple[dict[bytes, int], int]:
+    """Each word's row, and the number of words."""
+    size, words, labels, _, pruned = _unpack(stream, "<iiiqq")
+    if labels or pruned > 0:
+        raise InputError(f"{source} is a classifier or a pruned model, not a model of word vectors; use a .vec file")
+    known: dict[bytes, int] = {}
+    for number in range(size):
+        known[_read_word(stream)] = number
+        stream.read(9)  # its count and kind
+    (quantized,) = _unpack(stream, "<?")
+    if quantized:
+        raise InputError(f"{source} is quantised (.ftz), which is not read; use the .bin or .vec it was made from")
+    return known, words
+
+
+def _read_word(stream: io.BufferedReader) -> bytes:
+    word = bytearray()
+    while (byte := stream.read(1)) != b"\0":
+        if not byte:
+            raise EOFError
+        word += byte
+    return bytes(word)
+
+
+def _rows_of(word: str, known: dict[bytes, int], count: int, bucket: int, shortest: int, longest: int) -> list[int]:
+    own = known.get(word.encode("utf-8", "surrogatepass"))
+    rows = [] if own is None else [own]
+    if bucket and longest:
+        marked = f"<{word}>"
+        for start in range(len(marked)):
+            for end in range(start + max(1, shortest), min(start + longest, len(marked)) + 1):
+                piece = marked[start:end]
+                if len(piece) == 1 and (start == 0 or end == len(marked)):
+                    continue  # a boundary alone is no n-gram
+                rows.append(count + _hash(piece.encode("utf-8", "surrogatepass")) % bucket)
+    return rows
+
+
+def _hash(data: bytes) -> int:
+    """FNV-1a over signed bytes, as fastText computes it."""
+    h = 2_166_136_261
+    for byte in data:
+        h ^= byte if byte < 128 else byte | 0xFFFF_FF00
+        h = h * 16_777_619 & 0xFFFF_FFFF
+    return h
+
+
+def _read_rows(stream: io.BufferedReader, source: str, needed: npt.NDArray[np.int64], width: int) -> Floats:
+    """The needed rows, in order; the rest of gigabytes is passed over block by block."""
+    count, found = _unpack(stream, "<qq")
+    if found != width:
+        raise InputError(f"{source} promises vectors of {width} numbers and has {found}; it is damaged")
+    out = np.zeros((len(needed), width), dtype=np.float32)
+    for first in range(0, count, BLOCK_ROWS):
+        rows = min(BLOCK_ROWS, count - first)
+        data = stream.read(4 * rows * width)
+        if len(data) < 4 * rows * width:
+            raise EOFError
+        low, high = np.searchsorted(needed, [first, first + rows])
+        out[low:high] = np.frombuffer(data, dtype="<f4").reshape(rows, width)[needed[low:high] - first]
+    return out
