@@ -31,7 +31,7 @@ from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoi
 from polyseme.pretrain.corpus import META, Corpus, open_corpus
 from polyseme.pretrain.distributed import Processes, join_processes
 from polyseme.pretrain.evaluate import Likelihood, evaluate, warm_states
-from polyseme.pretrain.interrupts import Stopped, deferred_interrupts
+from polyseme.files.interrupts import Stopped, deferred_interrupts
 from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
