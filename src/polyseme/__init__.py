@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from polyseme.analysis.index import Index as Index
     from polyseme.elmo import Elmo as Elmo
     from polyseme.encoding import Encoding as Encoding
     from polyseme.nn.bilm import BiLM as BiLM
@@ -35,6 +36,7 @@ _HOME = {
     "WordConfig": "polyseme.nn.config",
     "ScalarMix": "polyseme.nn.mix",
     "ElmoRepresentations": "polyseme.nn.mix",
+    "Index": "polyseme.analysis.index",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -1,0 +1,246 @@
+"""Files → an index in a folder; killed at any moment, the work goes on where it was, to the same bytes.
+
+The files grow in ``FOLDER.partial``. After each part of the work they are flushed to the disk, and contents.json says
+how long they are; what a killed process wrote beyond that is cut off. Which sentences are encoded together follows from
+the input alone. The folder gets its name when all is done.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from polyseme.analysis.index_files import (
+    CONTENTS,
+    DESCRIPTION,
+    POSTED,
+    POSTINGS,
+    SENTENCES,
+    TOKENS,
+    U4,
+    U8,
+    Contents,
+    Growth,
+    IndexDescription,
+    growing_files,
+    map_file,
+    post,
+    read_words,
+)
+from polyseme.embed.compute import Limits, Window, encode_window, plan_windows
+from polyseme.embed.description import Options, describe_input, size_of, survey
+from polyseme.embed.job import Progress
+from polyseme.embed.passages import Shard, read_passages
+from polyseme.errors import ConfigError, InputError, JobError
+from polyseme.files.atomic import partial_path, raise_if_disk_full, sync
+from polyseme.files.locks import exclusive
+from polyseme.text.compression import STDIN
+from polyseme.text.readers import Document, expand_inputs, read_documents
+
+if TYPE_CHECKING:
+    from polyseme.elmo import Elmo
+
+Report = Callable[[Progress], None]
+
+#: Tokens that are encoded together, and tokens after which the work is safe; the result does not depend on the clock.
+LIMITS = Limits(window=8192, part=65_536)
+
+
+def build_index(
+    elmo: Elmo,
+    inputs: Sequence[str | Path],
+    folder: Path,
+    layers: tuple[int, ...],
+    *,
+    model: str | None = None,
+    kind: str | None = None,
+    field: str | None = None,
+    resume: bool = False,
+    progress: Report | None = None,
+    limits: Limits = LIMITS,
+) -> None:
+    """Write the index of all sentences of ``inputs``; with ``resume`` a finished one stays as it is."""
+    refuse_carried_state(elmo)
+    sources = expand_inputs(inputs)
+    if STDIN in sources:
+        raise InputError("an index reads its inputs more than once, and standard input has only once; give files")
+    beside = partial_path(folder)
+    if folder.exists() and not (resume and (folder / DESCRIPTION).exists()):
+        raise JobError(f"{folder} exists already; choose another folder, or delete it first")
+    if not resume and (beside / DESCRIPTION).exists():
+        raise JobError(f"the index {folder} was begun; go on with --resume, or delete {beside} to start anew")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive(beside.with_name(beside.name + ".lock"), f"{folder} is being written by another process"):
+            place = folder if folder.exists() else beside
+            place.mkdir(exist_ok=True)
+            description = _settle(elmo, sources, place, layers, model=model, kind=kind, field=field)
+            if place == beside:
+                _grow(elmo, sources, beside, description, limits, progress)
+                _post(beside)
+                _put_in_place(beside, folder)
+    except OSError as error:
+        raise_if_disk_full(error, folder, "make room and go on with --resume; what is finished is safe")
+        raise JobError(f"{folder} cannot be written: {(error.strerror or str(error)).lower()}") from error
+
+
+def refuse_carried_state(elmo: Elmo) -> None:
+    if elmo.state == "carry":
+        raise ConfigError('an index needs vectors that do not depend on earlier calls; use the state "reset" or "warm"')
+
+
+def _settle(
+    elmo: Elmo,
+    sources: list[str],
+    place: Path,
+    layers: tuple[int, ...],
+    *,
+    model: str | None,
+    kind: str | None,
+    field: str | None,
+) -> IndexDescription:
+    """The description of this index, written if it is new; JobError if another one was begun in this place."""
+    earlier = _read_earlier(place)
+    characters = earlier.characters if earlier else survey(sources, Options(kind=kind, field=field))[1]
+    if characters == 0:
+        raise InputError(f"there is no text to index in {', '.join(sources)}")
+    description = IndexDescription(
+        fingerprint=elmo.fingerprint,
+        model=model,
+        lang=elmo.lang,
+        state=elmo.state,
+        layers=layers,
+        width=elmo.config.width,
+        inputs=tuple(describe_input(source) for source in sources),
+        kind=kind,
+        field=field,
+        characters=characters,
+    )
+    if earlier is None:
+        description.write(place)
+    elif earlier != description:
+        changed = ", ".join(
+            name for name in description.__slots__ if getattr(earlier, name) != getattr(description, name)
+        )
+        raise JobError(f"another index was begun in {place} (other: {changed}); delete it, or undo the change")
+    return description
+
+
+def _read_earlier(place: Path) -> IndexDescription | None:
+    if not (place / DESCRIPTION).exists():
+        return None
+    try:
+        return IndexDescription.read(place)
+    except InputError as problem:
+        raise JobError(f"{place} cannot be continued: {problem}; delete it") from None
+
+
+def _grow(
+    elmo: Elmo,
+    sources: list[str],
+    folder: Path,
+    description: IndexDescription,
+    limits: Limits,
+    progress: Report | None,
+) -> None:
+    """All sentences that are not in ``folder`` yet."""
+    done = _Files(folder, description.layers)
+    options, began, read = Options(kind=description.kind, field=description.field), time.monotonic(), [0]
+    first = done.tokens
+
+    def documents() -> Iterator[Document]:
+        for document in read_documents(sources, kind=description.kind, field=description.field):
+            read[0] += size_of(document)
+            yield document
+
+    with done:
+        passages = read_passages(documents(), elmo.split, shard=Shard(), start=done.next)
+        for window in plan_windows(passages, options, limits):
+            done.add(elmo, window)
+            if progress is not None:
+                seconds = time.monotonic() - began
+                progress(Progress(read[0], description.characters, done.sentences, done.tokens - first, seconds))
+    if not done.tokens:
+        raise InputError(f"there is no word to index in {', '.join(sources)}")
+
+
+class _Files:
+    """The growing files, open for more; what was not safe when a process died is cut off first."""
+
+    def __init__(self, folder: Path, layers: tuple[int, ...]) -> None:
+        self.folder, self.names = folder, growing_files(layers)
+        if not (folder / CONTENTS).exists():
+            self._begin()
+        contents = Contents.read(folder)
+        self.sentences, self.tokens, self.next = contents.sentences, contents.tokens, contents.next
+        for name in self.names:
+            _cut(folder / name, contents.sizes[name])
+        words = read_words(folder)
+        self.growth = Growth(layers, words, tokens=self.tokens, line_bytes=contents.sizes[SENTENCES])
+        self._open: dict[str, IO[bytes]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> _Files:
+        for name in self.names:
+            self._open[name] = self._stack.enter_context((self.folder / name).open("ab", buffering=1 << 20))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def add(self, elmo: Elmo, window: Window) -> None:
+        for passage, layers in encode_window(elmo, window):
+            if passage.tokens:
+                for name, added in self.growth.add(passage, layers).items():
+                    self._open[name].write(added)
+                self.sentences += 1
+        self.tokens, self.next = self.growth.tokens, window.next
+        if window.ends_part:
+            self._make_safe()
+
+    def _begin(self) -> None:
+        beginnings = Growth.beginnings()
+        for name in self.names:
+            (self.folder / name).write_bytes(beginnings.get(name, b""))
+        sizes = {name: len(beginnings.get(name, b"")) for name in self.names}
+        Contents(0, 0, 0, (0, 0), sizes).write(self.folder)
+
+    def _make_safe(self) -> None:
+        for file in self._open.values():
+            file.flush()
+            os.fsync(file.fileno())
+        sizes = {name: file.tell() for name, file in self._open.items()}
+        words = len(self.growth.numbers)
+        Contents(self.sentences, self.tokens, words, self.next, sizes).write(self.folder)
+
+
+def _cut(path: Path, size: int) -> None:
+    found = path.stat().st_size if path.exists() else 0
+    if found < size:
+        raise JobError(f"{path} has {found} bytes where {size} were written; delete {path.parent} and begin again")
+    with path.open("r+b") as file:
+        file.truncate(size)
+
+
+def _post(folder: Path) -> None:
+    """postings.bin and posted.bin, from tokens.bin."""
+    contents = Contents.read(folder)
+    tokens = map_file(folder / TOKENS, U4, contents.tokens)
+    postings = np.memmap(folder / POSTINGS, U8, mode="w+", shape=(contents.tokens,))
+    posted = post(tokens, contents.words, postings)
+    postings.flush()
+    (folder / POSTED).write_bytes(posted.tobytes())
+
+
+def _put_in_place(beside: Path, folder: Path) -> None:
+    for path in (*beside.iterdir(), *([beside] if os.name == "posix" else [])):
+        sync(path)
+    beside.rename(folder)
+    if os.name == "posix":
+        sync(folder.parent)
