@@ -22,6 +22,7 @@ import torch
 
 from polyseme.errors import ConfigError, JobError
 from polyseme.files.atomic import replace_when_complete
+from polyseme.files.interrupts import Stopped, deferred_interrupts
 from polyseme.files.locks import exclusive
 from polyseme.formats.detect import load
 from polyseme.formats.native import save_native
@@ -31,7 +32,6 @@ from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoi
 from polyseme.pretrain.corpus import META, Corpus, open_corpus
 from polyseme.pretrain.distributed import Processes, join_processes
 from polyseme.pretrain.evaluate import Likelihood, evaluate, warm_states
-from polyseme.files.interrupts import Stopped, deferred_interrupts
 from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
