@@ -1,0 +1,160 @@
+"""Reading comprehension: paragraphs, questions, and the answers' places among the paragraph's tokens.
+
+The file is SQuAD's JSON (v1.1): data → paragraphs → context, qas → id, question, answers → text, answer_start. Answers
+are given by characters; a model points at tokens. An answer that begins or ends inside a token stands for the whole
+token; one whose text is not where it says has no place, and cannot be learned from. Both are counted.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyseme.errors import InputError
+from polyseme.text.compression import open_bytes
+from polyseme.text.tokenization import split_text
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A text and its tokens; ``text[a:b]`` is a token for each (a, b) of the offsets."""
+
+    text: str
+    tokens: tuple[str, ...]
+    offsets: tuple[Span, ...]
+    sentences: tuple[Span, ...]  # in tokens, one after another
+
+    def answer(self, start: int, end: int) -> str:
+        """The text of the tokens from ``start`` up to, not including, ``end``."""
+        return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a paragraph; ``spans`` are the places of its answers in tokens, where they have one."""
+
+    id: str
+    text: str
+    tokens: tuple[str, ...]
+    paragraph: Paragraph
+    answers: tuple[str, ...]
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SquadFile:
+    """The questions of a file, and how well its answers fit the tokens."""
+
+    questions: list[Question]
+    answers: int
+    inside_tokens: int  # answers that begin or end inside a token
+    misplaced: int  # answers whose text is not at their offset
+
+
+def read_squad(path: str | Path, lang: str = "en") -> SquadFile:
+    """All questions of a SQuAD v1.1 file, in order."""
+    source = str(path)
+    with open_bytes(source) as stream:
+        try:
+            content = json.load(stream)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{source} is not JSON ({error}); expected a SQuAD v1.1 file") from None
+    questions, tally = list[Question](), _Tally()
+    for number, article in enumerate(_list(content, "data", source)):
+        for position, entry in enumerate(_list(article, "paragraphs", f"{source}, article {number}")):
+            place = f"{source}, article {number}, paragraph {position}"
+            paragraph = split_paragraph(_text(entry, "context", place), lang)
+            questions += [_question(item, paragraph, place, lang, tally) for item in _list(entry, "qas", place)]
+    if not questions:
+        raise InputError(f"{source} has no question; expected a SQuAD v1.1 file")
+    _refuse_repeated([question.id for question in questions], source)
+    return SquadFile(questions, tally.answers, tally.inside_tokens, tally.misplaced)
+
+
+def split_paragraph(text: str, lang: str = "en") -> Paragraph:
+    """A text with its tokens, sentence after sentence."""
+    sentences = split_text(text, lang)
+    tokens = tuple(token for sentence in sentences for token in sentence.tokens)
+    offsets = tuple(offset for sentence in sentences for offset in sentence.offsets)
+    spans, start = list[Span](), 0
+    for sentence in sentences:
+        spans.append((start, start + len(sentence.tokens)))
+        start += len(sentence.tokens)
+    return Paragraph(text, tokens, offsets, tuple(spans))
+
+
+def split_question(text: str, lang: str = "en") -> tuple[str, ...]:
+    """The tokens of a question, whatever its sentences."""
+    return tuple(token for sentence in split_text(text, lang) for token in sentence.tokens)
+
+
+def token_span(offsets: Sequence[Span], start: int, end: int) -> Span | None:
+    """The tokens that the characters ``start`` to ``end`` touch, or None where they touch none."""
+    first = bisect_right(offsets, start, key=lambda offset: offset[1])
+    last = bisect_left(offsets, end, key=lambda offset: offset[0])
+    return (first, last) if first < last else None
+
+
+@dataclass(slots=True)
+class _Tally:
+    answers: int = 0
+    inside_tokens: int = 0
+    misplaced: int = 0
+
+
+def _question(item: Any, paragraph: Paragraph, place: str, lang: str, tally: _Tally) -> Question:
+    identifier = _text(item, "id", place)
+    place = f"{place}, question {identifier!r}"
+    text = _text(item, "question", place)
+    answers = _list(item, "answers", place)
+    spans = [_answer_span(answer, paragraph, place, tally) for answer in answers]
+    return Question(
+        id=identifier,
+        text=text,
+        tokens=split_question(text, lang),
+        paragraph=paragraph,
+        answers=tuple(_text(answer, "text", place) for answer in answers),
+        spans=tuple(dict.fromkeys(span for span in spans if span is not None)),
+    )
+
+
+def _answer_span(answer: Any, paragraph: Paragraph, place: str, tally: _Tally) -> Span | None:
+    text = _text(answer, "text", place)
+    start = answer.get("answer_start")
+    if not isinstance(start, int) or isinstance(start, bool):
+        raise InputError(f"{place}: answer_start should be a whole number, but is {start!r}")
+    tally.answers += 1
+    found = token_span(paragraph.offsets, start, start + len(text)) if start >= 0 else None
+    if found is None or paragraph.text[start : start + len(text)] != text:
+        tally.misplaced += 1
+        return None
+    tally.inside_tokens += paragraph.answer(*found) != text.strip()
+    return found
+
+
+def _list(value: Any, field: str, place: str) -> list[Any]:
+    found = value.get(field) if isinstance(value, dict) else None
+    if not isinstance(found, list):
+        raise InputError(f"{place} has no list {field!r}; expected a SQuAD v1.1 file")
+    return found
+
+
+def _text(value: Any, field: str, place: str) -> str:
+    found = value.get(field) if isinstance(value, dict) else None
+    if not isinstance(found, str) or not found.strip():
+        raise InputError(f"{place} has no text {field!r}; expected a SQuAD v1.1 file")
+    return found
+
+
+def _refuse_repeated(ids: list[str], source: str) -> None:
+    seen = set[str]()
+    for identifier in ids:
+        if identifier in seen:
+            raise InputError(f"{source} has two questions with the id {identifier!r}; ids should be unique")
+        seen.add(identifier)
