@@ -69,6 +69,8 @@ def _model_files() -> None:
 def test_examples_run_one_after_the_other(name: str) -> None:
     if name in ("pretrain", "finetune"):
         polyseme("prepare", "news.txt", "--out", "corpus")
+    if name == "neighbours":
+        polyseme("index", "corpus.txt", "--out", "corpus-index", "--model", str(toy_model()))
     for example in EXAMPLES[name]:
         if "--resume" not in example:
             shutil.rmtree("run", ignore_errors=True)

@@ -49,6 +49,9 @@ def test_done() -> None:
         (["evaluate", "TOY", "nowhere.txt", "--json"], "nowhere.txt"),
         (["score", "nowhere.txt", "--model", "TOY"], "nowhere.txt"),
         (["substitutes", "No word in brackets.", "--model", "TOY"], "brackets"),
+        (["index", "nowhere.txt", "--model", "TOY", "--out", "index"], "nowhere.txt"),
+        (["index", "text.txt", "--model", "TOY", "--out", "index", "--layers", "7"], "from 0 to 2"),
+        (["neighbours", "nowhere", "a [b] c"], "nowhere is no index"),
         (["prepare", "nowhere.txt", "--out", "corpus"], "nowhere.txt"),
         (["pretrain", "nowhere", "--out", "run"], "nowhere"),
         (["pretrain", "nowhere", "--recipe", "huge", "--out", "run"], "huge"),
@@ -78,6 +81,9 @@ def test_failed_in_one_sentence(
         ["prepare", "a.txt"],
         ["evaluate", "model"],
         ["substitutes", "a [b] c", "--k", "0"],
+        ["index", "a.txt"],
+        ["index", "a.txt", "--out", "index", "--layers", "last"],
+        ["neighbours", "index"],
         ["pretrain", "corpus"],
         ["pretrain", "corpus", "--out", "run", "--seed", "x"],
     ],
@@ -117,3 +123,13 @@ def test_an_interrupted_embed_says_how_to_go_on(tmp_path: Path) -> None:
     wait_for(tmp_path / "vectors.npz.parts" / "1-of-1" / "job.json", process)
     assert "--resume" in interrupt(process)
     assert not (tmp_path / "vectors.npz").exists()
+
+
+@POSIX
+def test_an_interrupted_index_says_how_to_go_on(tmp_path: Path) -> None:
+    text = "".join(f"Sentence {number} of a text that takes its time.\n" for number in range(100_000))
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    process = start("index", "text.txt", "--model", str(toy_model()), "--out", "index", cwd=tmp_path)
+    wait_for(tmp_path / "index.partial" / "contents.json", process)
+    assert "--resume" in interrupt(process)
+    assert not (tmp_path / "index").exists()

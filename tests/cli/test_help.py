@@ -46,6 +46,10 @@ HELP = """\
 │              it and given what stands after it.                              │
 │ substitutes  Say which words could stand in the place of the one in          │
 │              brackets, the likeliest first.                                  │
+│ index        Index every word of a text by its vectors, so that polyseme     │
+│              neighbours finds the nearest; --resume goes on.                 │
+│ neighbours   Find the words of an indexed text that are used like the one in │
+│              brackets, the nearest first.                                    │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 """
 

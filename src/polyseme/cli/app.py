@@ -22,10 +22,13 @@ from polyseme.cli.demo import demo
 from polyseme.cli.embed import embed
 from polyseme.cli.evaluate import evaluate
 from polyseme.cli.finetune import finetune
+from polyseme.cli.index import index
 from polyseme.cli.info import info
+from polyseme.cli.neighbours import neighbours
 from polyseme.cli.prepare import prepare
 from polyseme.cli.pretrain import pretrain
 from polyseme.cli.score import score
+from polyseme.cli.serve import serve
 from polyseme.cli.substitutes import substitutes
 from polyseme.errors import PolysemeError
 
@@ -33,7 +36,8 @@ from polyseme.errors import PolysemeError
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
     "Use a model": (demo, embed, info, convert),
     "Make a model": (prepare, pretrain, finetune, evaluate),
-    "Ask a model": (score, substitutes),
+    "Ask a model": (score, substitutes, index, neighbours),
+    "Show a model": (serve,),
 }
 
 app = typer.Typer(

@@ -1,0 +1,102 @@
+"""polyseme index: every word of a text with its vectors, to be asked by polyseme neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from polyseme.embed.job import Progress
+
+
+def index(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Text files or globs (txt, jsonl, csv, tsv, parquet, conllu, fasta; also .gz .xz .bz2 .zst).",
+            metavar="CORPUS...",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write.", metavar="DIR")],
+    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    layers: Annotated[
+        str, typer.Option(help="The layers whose vectors are kept: top, all, or numbers.", metavar="top|all|0,1,…")
+    ] = "top",
+    field: Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Kind of the inputs, where their names do not tell: txt, jsonl, csv, …")
+    ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted index.")] = False,
+    threads: Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+) -> None:
+    """Index every word of a text by its vectors, so that polyseme neighbours finds the nearest; --resume goes on.
+
+    A million tokens take half a gigabyte of disk for each layer of 256 numbers, and no more memory than a thousand.
+
+    Examples:
+
+      polyseme index corpus.txt --out corpus-index
+
+      polyseme index reviews.jsonl.gz --field body --layers 1,2 --out reviews-index
+    """
+    import torch
+
+    from polyseme.analysis.index import Index
+    from polyseme.elmo import Elmo
+
+    chosen = _layers(layers)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    elmo = Elmo.from_pretrained(model, lang=lang)
+    where = str(Path(model).resolve()) if Path(model).exists() else model
+    try:
+        with _progress(quiet) as show:
+            built = Index.build(
+                elmo, inputs, out, layers=chosen, model=where, field=field, kind=kind, resume=resume, progress=show
+            )
+    except KeyboardInterrupt:
+        if not quiet:
+            typer.echo("interrupted; go on with the same command and --resume", err=True)
+        raise
+    if not quiet:
+        typer.echo(f"{out}: {len(built):,} tokens of {built.sentences:,} sentences", err=True)
+        typer.echo(f'next: polyseme neighbours {out} "Here is your birthday [present] ."', err=True)
+
+
+def _layers(given: str) -> Literal["top", "all"] | list[int]:
+    if given == "top":
+        return "top"
+    if given == "all":
+        return "all"
+    try:
+        return [int(number) for number in given.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"{given!r} is neither top, all nor numbers as in 1,2", param_hint="--layers"
+        ) from None
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """A bar on standard error, for work of more than a moment where a person watches."""
+    if quiet:
+        yield None
+        return
+    from polyseme.engine.progress import Progress as Bar
+
+    with Bar(1, "indexing") as bar:
+
+        def show(progress: Progress) -> None:
+            bar.total = progress.total
+            bar.advance(progress.characters - bar.done)
+
+        yield show

@@ -1,0 +1,91 @@
+"""polyseme neighbours: which words of an indexed text are used like the one in brackets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from polyseme.analysis.index import Neighbour
+
+_AROUND = 60  #: characters that are shown on either side of a word
+
+
+def neighbours(
+    index: Annotated[Path, typer.Argument(help="The folder that polyseme index wrote.", metavar="DIR")],
+    text: Annotated[str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."')],
+    k: Annotated[int, typer.Option("--k", "-k", help="How many.", min=1)] = 10,
+    layer: Annotated[
+        int | None, typer.Option(help="The layer that is compared; the highest in the index unless given.", min=0)
+    ] = None,
+    same_word: Annotated[
+        bool, typer.Option("--same-word", help="Only places of the word in brackets, whatever its case.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option(help="The model that made the index, where it is not found by itself.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """Find the words of an indexed text that are used like the one in brackets, the nearest first.
+
+    Every vector of the index is compared. In a pipe: tab-separated lines.
+
+    Examples:
+
+      polyseme neighbours corpus-index "Here is your birthday [present] ."
+
+      polyseme neighbours corpus-index "He sat on the [bank] of the river ." --same-word -k 5 --json
+    """
+    from polyseme.analysis.index import Index
+
+    opened = Index.open(index)
+    if model is not None:
+        from polyseme.elmo import Elmo
+
+        noted = opened.description
+        opened = Index.open(index, Elmo.from_pretrained(model, lang=noted.lang, state=noted.state))  # type: ignore[arg-type]
+    found = opened.neighbours(text, layer=layer, k=k, same_word=same_word)
+    if as_json:
+        typer.echo(json.dumps([_told(one) for one in found], ensure_ascii=False, indent=2))
+    elif on_terminal():
+        _print_table(found)
+    else:
+        print_tsv(
+            ("similarity", "word", "sentence", "source", "document"),
+            [(one.similarity, one.word, one.marked.replace("\t", " "), one.source, one.document) for one in found],
+        )
+
+
+def _told(neighbour: Neighbour) -> dict[str, object]:
+    told = asdict(neighbour)
+    return {"similarity": told.pop("similarity"), "word": neighbour.word, "marked": neighbour.marked, **told}
+
+
+def _print_table(found: list[Neighbour]) -> None:
+    from rich.markup import escape
+
+    table = new_table("similarity", "sentence", "where", left=("sentence",))
+    table.columns[1].no_wrap = False
+    for one in found:
+        table.add_row(f"{one.similarity:.3f}", _shown(one), escape(f"{Path(one.source).name} {one.document}"))
+    print_table(table)
+
+
+def _shown(one: Neighbour) -> Text:
+    """The sentence with the word in colour; a long one is cut on both sides of it."""
+    from rich.text import Text
+
+    begin, end = one.span
+    before, after = one.text[:begin], one.text[end:]
+    shown = Text("…" + before[-_AROUND:] if len(before) > _AROUND else before)
+    shown.append(one.text[begin:end], style="bold cyan")
+    shown.append(after[:_AROUND] + "…" if len(after) > _AROUND else after)
+    return shown

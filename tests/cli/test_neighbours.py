@@ -1,0 +1,71 @@
+"""polyseme index and polyseme neighbours, as a user sees them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import polyseme, toy_model
+
+from polyseme import Index
+from polyseme.cli import neighbours as verb
+from polyseme.pretrain.toy import TEXT
+
+MARKED = "He rowed the boat to the [bank]."
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+    monkeypatch.chdir(tmp_path)
+    said = polyseme("index", str(TEXT), "--out", "index", "--model", str(toy_model()), "--layers", "0,2").stderr
+    assert "988 tokens of 100 sentences" in said
+    assert "next: polyseme neighbours index" in said
+    return Index.open("index")
+
+
+def test_as_lines_json_and_table(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = index.neighbours(MARKED, k=3)
+    header, *lines = polyseme("neighbours", "index", MARKED, "-k", "3").stdout.splitlines()
+    assert header == "similarity\tword\tsentence\tsource\tdocument"
+    assert [line.split("\t")[1:3] for line in lines] == [[one.word, one.marked] for one in expected]
+    assert [float(line.split("\t")[0]) for line in lines] == pytest.approx([one.similarity for one in expected], 1e-4)
+
+    told = json.loads(polyseme("neighbours", "index", MARKED, "-k", "3", "--json").stdout)
+    assert [one["marked"] for one in told] == [one.marked for one in expected]
+    assert [one["row"] for one in told] == [one.row for one in expected]
+    assert told[0]["tokens"][told[0]["position"]] == told[0]["word"]
+
+    monkeypatch.setattr(verb, "on_terminal", lambda: True)
+    shown = " ".join(polyseme("neighbours", "index", MARKED, "-k", "3").stdout.split())
+    assert f"{expected[0].similarity:.3f}" in shown
+    assert expected[0].word in shown
+
+
+def test_options(index: Index) -> None:
+    arguments = ("neighbours", "index", MARKED, "--same-word", "--layer", "0", "--json")
+    told = json.loads(polyseme(*arguments, "--model", str(toy_model())).stdout)
+    assert {one["word"].lower() for one in told} == {"bank"}
+    assert [one["row"] for one in told] == [one.row for one in index.neighbours(MARKED, layer=0, same_word=True)]
+    assert "layer 1 is not in this index" in polyseme("neighbours", "index", MARKED, "--layer", "1", code=1).stderr
+
+
+def test_an_unfinished_index_is_not_overwritten(index: Index) -> None:
+    said = polyseme("index", str(TEXT), "--out", "index", "--model", str(toy_model()), code=1).stderr
+    assert "index exists already" in said
+    arguments = ("index", str(TEXT), "--out", "index", "--model", str(toy_model()), "--layers", "0,2", "--resume")
+    assert polyseme(*arguments, "--quiet").stderr == ""
+
+
+def test_a_long_sentence_is_cut_around_the_word(index: Index) -> None:
+    one = index.neighbours(MARKED, k=1)[0]
+    long = type(one)(
+        **{
+            **{name: getattr(one, name) for name in ("row", "tokens", "position", "source", "document", "sentence")},
+            "similarity": 0.5,
+            "text": "a" * 100 + "bank" + "b" * 100,
+            "span": (100, 104),
+        }
+    )
+    assert verb._shown(long).plain == "…" + "a" * 60 + "bank" + "b" * 60 + "…"
+    assert [str(span.style) for span in verb._shown(long).spans] == ["bold cyan"]
