@@ -78,3 +78,35 @@ def test_two_sentences_of_a_sense_share_no_content_word_but_the_target() -> None
     for (_, word, _), sentences in by_sense.items():
         for first, second in combinations(sentences, 2):
             assert first & second == {word}
+
+
+@pytest.mark.parametrize(("language", "fewest"), [("en", 1500), ("ko", 500), ("zh", 1000)])
+def test_a_text_has_a_sentence_a_line_and_every_line_once(language: str, fewest: int) -> None:
+    lines = (DATA / f"text-{language}.txt").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(set(lines)) >= fewest
+    for line in lines:
+        assert line == line.strip()
+        assert len(split_text(line, language)) == 1, line
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_text_holds_no_sentence_of_the_senses_but_many_of_their_words(language: str) -> None:
+    text = (DATA / f"text-{language}.txt").read_text(encoding="utf-8")
+    mine = [row for row in ROWS if row[0] == language]
+    assert not {read_target(row[3])[0] for row in mine} & set(text.splitlines())
+    tokens = Counter(token for sentence in split_text(text, language) for token in sentence.tokens)
+    assert sum(tokens[word] >= 2 for word in {row[1] for row in mine}) >= 17
+
+
+def test_the_table_of_sources_counts_every_line() -> None:
+    counts: Counter[str] = Counter()
+    name = ""
+    for row in re.findall(r"^\| (\S*) ?\| (\d+) \|", (DATA / "README.md").read_text(encoding="utf-8"), re.MULTILINE):
+        name = row[0] or name
+        counts[name] += int(row[1])
+    files = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in DATA.glob("text-*.txt")}
+    assert counts == files
+
+
+def test_the_data_stays_small() -> None:
+    assert sum(path.stat().st_size for path in DATA.glob("*.t*")) < 600_000
