@@ -1,0 +1,62 @@
+"""A folder of data → its train, dev and test files, by their names; compressed ones are read in place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyseme.errors import InputError
+from polyseme.text.compression import without_compression
+
+#: Words in a file's name, by split; CoNLL-2003 calls its dev file testa.
+SPLITS = {
+    "train": ("train", "training"),
+    "dev": ("dev", "development", "valid", "validation", "val", "testa"),
+    "test": ("test", "testb"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DataFiles:
+    """What a task is trained on, looked at while training, and tested on at the end."""
+
+    train: Path
+    dev: Path
+    test: Path | None = None
+
+
+def find_data(folder: Path, suffixes: tuple[str, ...] = ()) -> DataFiles:
+    """The files of a folder; of several for one split, the one whose suffix stands first in ``suffixes``."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder; give the folder that holds the train, dev and test files")
+    train, dev = (_one(folder, split, suffixes) for split in ("train", "dev"))
+    if train is None or dev is None:
+        missing = "train" if train is None else "dev"
+        there = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
+        kinds = f" ending in {' or '.join(suffixes)}" if suffixes else ""
+        raise InputError(f"{folder} has no file with {missing!r} in its name{kinds}; there is: {there}")
+    return DataFiles(train, dev, _one(folder, "test", suffixes))
+
+
+def _one(folder: Path, split: str, suffixes: tuple[str, ...]) -> Path | None:
+    found = sorted(path for path in folder.iterdir() if split_of(path.name) == split)
+    if not suffixes:
+        return _only(found, folder, split)
+    for suffix in suffixes:
+        if same := [path for path in found if without_compression(path.name).lower().endswith(suffix)]:
+            return _only(same, folder, split)
+    return None
+
+
+def split_of(name: str) -> str | None:
+    """ "en_ewt-ud-train.conllu.xz" → "train"; the last word that names a split decides."""
+    words = re.split(r"[^a-z]+", name.lower())
+    return next((split for word in reversed(words) for split, names in SPLITS.items() if word in names), None)
+
+
+def _only(paths: list[Path], folder: Path, split: str) -> Path | None:
+    if len(paths) > 1:
+        names = ", ".join(path.name for path in paths)
+        raise InputError(f"{folder} has several files for {split}: {names}; keep one, or name it with --{split}")
+    return paths[0] if paths else None

@@ -1,0 +1,138 @@
+"""What a task is, for everything that trains, stores, scores and runs it: one subclass of ``Definition`` per task.
+
+    files ─ read ─► examples ─ collate ─► batch ─ network ─► loss, predictions ─ score ─► Scores
+                                                                              └ record, write ─► JSONL, own format
+
+A definition has no state. Sizes come from a preset, words and labels from ``vocabularies``, vectors from ``Features``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from torch import Tensor, nn
+
+from polyseme.errors import ConfigError
+from polyseme.tasks.data_files import DataFiles, find_data
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.scores import Scores
+from polyseme.text.tokenization import Sentence
+
+E = TypeVar("E")  #: an example: a frozen dataclass, with its gold answer or None in its place
+S = TypeVar("S")  #: sizes of the network: a frozen dataclass of numbers, strings and truth values
+
+Vocabularies = dict[str, list[str]]
+Split = Callable[[str], list[Sentence]]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingChoices:
+    """How a network is trained."""
+
+    epochs: int = 20
+    batch: int = 32  #: examples in a batch
+    rate: float = 0.001
+    optimizer: Literal["adam", "adadelta"] = "adam"
+    weight_decay: float = 0.0
+    clip: float = 5.0  #: of the norm of all gradients
+    patience: int = 5  #: epochs without a better score on dev, after which training ends
+    halve_after: int = 2  #: epochs without a better score, after which the rate is halved; 0 for never
+    share: float = 1.0  #: of the training examples, from the beginning of a shuffled list
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "patience"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}, but should be at least 1")
+        if self.optimizer not in ("adam", "adadelta"):
+            raise ConfigError(f"optimizer is {self.optimizer!r}, but should be adam or adadelta")
+        if not 0 < self.share <= 1:
+            raise ConfigError(f"share is {self.share}, but should be above 0 and at most 1")
+        if not (self.rate > 0 and self.clip > 0 and self.weight_decay >= 0):
+            raise ConfigError("rate and clip should be above 0, and weight_decay not below")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset(Generic[S]):
+    """Everything about a run that is a choice: ``--budget paper`` or ``--budget cpu``."""
+
+    network: S
+    training: TrainingChoices = field(default_factory=TrainingChoices)
+    inputs: InputChoices = field(default_factory=InputChoices)
+
+
+class TaskNetwork(nn.Module, ABC):
+    """A task's parameters; ``tokens`` are those that every task begins with."""
+
+    def __init__(self, tokens: TokenInputs) -> None:
+        super().__init__()
+        self.tokens = tokens
+
+    @abstractmethod
+    def forward(self, batch: Any) -> Tensor:
+        """The loss of a batch: the mean over what it predicts. []"""
+
+    @abstractmethod
+    def predict(self, batch: Any) -> list[Any]:
+        """One prediction for each example of the batch, in order: anything that JSON can hold."""
+
+
+class Definition(ABC, Generic[E, S]):
+    """A task."""
+
+    name: ClassVar[str]  #: "ner"
+    title: ClassVar[str]  #: what it does, in a few words
+    metric: ClassVar[str]  #: the score that training looks at, one of ``Scores.values``; higher is better
+    suffixes: ClassVar[tuple[str, ...]] = ()  #: of its files, the best first; () for any
+    presets: ClassVar[Mapping[str, Preset[Any]]]  #: "paper" and "cpu"
+
+    def find(self, folder: Path) -> DataFiles:
+        """The train, dev and test files of a folder, by their names."""
+        return find_data(folder, self.suffixes)
+
+    @abstractmethod
+    def read(self, path: Path) -> list[E]:
+        """The examples of a file (or folder), with their gold answers."""
+
+    @abstractmethod
+    def examples(self, item: Any, split: Split) -> list[E]:
+        """Examples without gold, to predict: ``item`` is raw text, a list of tokens, or a JSON object."""
+
+    @abstractmethod
+    def sentences(self, example: E) -> Sequence[Sequence[str]]:
+        """Every list of tokens of which ``collate`` will ask vectors."""
+
+    def for_training(self, examples: list[E], network: S) -> list[E]:
+        """What is trained on, where that is not just what was read."""
+        return examples
+
+    @abstractmethod
+    def vocabularies(self, examples: Sequence[E]) -> Vocabularies:
+        """Labels and whatever else the network needs to know of the training examples, as lists of strings."""
+
+    @abstractmethod
+    def network(self, sizes: S, vocabularies: Vocabularies, tokens: TokenInputs) -> TaskNetwork:
+        """New parameters."""
+
+    @abstractmethod
+    def collate(self, examples: Sequence[E], vocabularies: Vocabularies, features: Features) -> Any:
+        """A batch: a frozen dataclass of tensors, ``TokenBatch``es and plain values; gold may be missing."""
+
+    @abstractmethod
+    def score(self, predictions: Sequence[Any], examples: Sequence[E]) -> Scores:
+        """Predictions against gold, by the task's official definition."""
+
+    @abstractmethod
+    def record(self, example: E, prediction: Any) -> dict[str, Any]:
+        """One line of JSON: the input and what was predicted of it."""
+
+    @abstractmethod
+    def write(self, pairs: Iterable[tuple[E, Any]]) -> Iterator[str]:
+        """Predictions in the task's own format, piece by piece, line ends included."""
+
+    def size(self, example: E) -> int:
+        """How long an example is; batches hold examples of about the same size."""
+        return sum(len(sentence) for sentence in self.sentences(example))

@@ -1,0 +1,203 @@
+"""Where ELMo enters: the vectors of tokens that every task model begins with, and may end with.
+
+    input   [B, N, F] = static vectors ⊕ learned characters ⊕ ELMo       F = S + filters + W
+    output  [B, N, O] = ELMo, by a second mix of the same layers         to be joined to what the task's encoder says
+
+Sentences → ``Features`` → ``TokenBatch`` (no parameters) → ``TokenInputs`` (parameters) → ``TokenVectors``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from polyseme.elmo import Elmo
+from polyseme.errors import ConfigError
+from polyseme.nn.bilm import BiLM
+from polyseme.nn.mix import ScalarMix
+from polyseme.tasks.layer_cache import LayerCache
+from polyseme.tasks.spelling import CharacterCNN, Spelling
+from polyseme.tasks.static import PACKAGE, StaticVectors
+
+Where = Literal["none", "input", "output", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class InputChoices:
+    """What the vectors of tokens are made of: the same choices for every task."""
+
+    elmo: Where = "input"  #: where ELMo enters the task's network
+    layers: str = "all"  #: of the biLM: a mix of all, the last, or one by its number
+    mix_penalty: float = 0.001  #: λ of λ‖w‖² on the weights of the mix
+    elmo_dropout: float = 0.5
+    layer_norm: bool = False  #: normalise each token's layers before they are mixed
+    finetune: bool = False  #: train the biLM with the task instead of keeping it as it is
+    model: str = "en"  #: anything that ``Elmo.from_pretrained`` takes
+    static: str = PACKAGE  #: a file of word vectors, the name of the package's, or "none"
+    characters: int = 128  #: filters over the characters of a token; 0 for none
+    character_dim: int = 16
+
+    def __post_init__(self) -> None:
+        if self.elmo not in get_args(Where):
+            raise ConfigError(f"elmo is {self.elmo!r}, but should be one of: {', '.join(get_args(Where))}")
+        if self.layers not in ("all", "last") and not self.layers.isdigit():
+            raise ConfigError(f"layers is {self.layers!r}, but should be all, last, or the number of a layer")
+        if not (math.isfinite(self.mix_penalty) and self.mix_penalty >= 0):
+            raise ConfigError(f"lambda is {self.mix_penalty}, but should be 0 or more")
+        if not 0 <= self.elmo_dropout < 1:
+            raise ConfigError(f"elmo_dropout is {self.elmo_dropout}, but should be a share from 0 to below 1")
+        if self.characters < 0 or self.character_dim < 1:
+            raise ConfigError("characters should be 0 or more, and character_dim at least 1")
+        if self.elmo == "none" and self.static == "none" and self.characters == 0:
+            raise ConfigError("with no ELMo, no static vectors and no characters, a token has no vector at all")
+
+    @property
+    def at_input(self) -> bool:
+        return self.elmo in ("input", "both")
+
+    @property
+    def at_output(self) -> bool:
+        return self.elmo in ("output", "both")
+
+    def pick(self, layers: int) -> slice:
+        """Which of a biLM's layers 0..L take part; L is ``layers``."""
+        if self.layers == "all":
+            return slice(None)
+        number = layers if self.layers == "last" else int(self.layers)
+        if number > layers:
+            raise ConfigError(f"layers is {number}, but the model has the layers 0 to {layers}")
+        return slice(number, number + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBatch:
+    """A batch of sentences as tensors, before any parameter has seen it."""
+
+    lengths: Tensor  # [B]
+    mask: Tensor  # [B, N] bool
+    static: Tensor  # [B, N, S]
+    spellings: Tensor  # [R, C] each distinct token once, 0 behind its end
+    which: Tensor  # [B, N] row of ``spellings``; 0 where no token stands
+    layers: Tensor | None = None  # [layers picked, B, N, W] of a frozen biLM
+    ids: Tensor | None = None  # [B, T, K] for a biLM that is trained with the task
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """What a task's network works with."""
+
+    input: Tensor  # [B, N, F], zeros where no token stands
+    output: Tensor  # [B, N, O]; O is 0 where ELMo does not enter at the output
+    mask: Tensor  # [B, N] bool
+    lengths: Tensor  # [B]
+
+
+class Features:
+    """Sentences of tokens → ``TokenBatch``. Holds data only: static vectors, an alphabet, a biLM's layers."""
+
+    def __init__(
+        self, choices: InputChoices, static: StaticVectors, spelling: Spelling, cache: LayerCache | None
+    ) -> None:
+        self.choices, self.static, self.spelling, self.cache = choices, static, spelling, cache
+        self._static = torch.from_numpy(static.table)  # [R, S]
+        self._pick = choices.pick(cache.elmo.config.layers) if cache is not None else slice(None)
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> TokenBatch:
+        lengths = torch.tensor([len(s) for s in sentences], dtype=torch.int64)
+        longest = int(lengths.max()) if len(lengths) else 0
+        mask = torch.arange(longest)[None, :] < lengths[:, None]  # [B, N]
+        spellings, which = self.spelling.batch(sentences, longest)
+        rows = np.zeros((len(sentences), longest), dtype=np.int64)
+        for number, sentence in enumerate(sentences):
+            rows[number, : len(sentence)] = self.static.ids(sentence)
+        layers = ids = None
+        if self.cache is not None and self.choices.finetune:
+            ids = self.cache.elmo.ids(sentences).cpu()
+        elif self.cache is not None:
+            layers = torch.from_numpy(self.cache.layers(sentences, self._pick))
+        return TokenBatch(lengths, mask, self._static[torch.from_numpy(rows)], spellings, which, layers, ids)
+
+
+class TokenInputs(nn.Module):
+    """The parameters between a ``TokenBatch`` and a task: character filters, two mixes, a biLM if it is fine-tuned."""
+
+    def __init__(
+        self, choices: InputChoices, *, static_width: int, alphabet: int, layers: int = 0, elmo_width: int = 0
+    ) -> None:
+        super().__init__()
+        self.choices = choices
+        self.bilm: BiLM | None = None  # see ``finetune``
+        mixed = len(range(layers + 1)[choices.pick(layers)]) if choices.elmo != "none" else 0
+        norm: Literal["token"] | None = "token" if choices.layer_norm else None
+        self.characters = (
+            CharacterCNN(alphabet, choices.character_dim, choices.characters) if choices.characters else None
+        )
+        self.input_mix = ScalarMix(mixed, layer_norm=norm) if choices.at_input else None
+        self.output_mix = ScalarMix(mixed, layer_norm=norm) if choices.at_output else None
+        self.dropout = nn.Dropout(choices.elmo_dropout)
+        self.input_width = static_width + choices.characters + (elmo_width if choices.at_input else 0)  # F
+        self.output_width = elmo_width if choices.at_output else 0  # O
+        if self.input_width == 0:
+            raise ConfigError("ELMo enters only at the output, and there are neither static vectors nor characters")
+
+    @classmethod
+    def of(cls, features: Features) -> TokenInputs:
+        """New parameters for the given data."""
+        elmo = features.cache.elmo if features.cache is not None else None
+        tokens = cls(
+            features.choices,
+            static_width=features.static.width,
+            alphabet=features.spelling.size,
+            layers=elmo.config.layers if elmo else 0,
+            elmo_width=elmo.config.width if elmo else 0,
+        )
+        if elmo is not None and features.choices.finetune:
+            tokens.bilm = elmo.stored.bilm().requires_grad_()
+        return tokens
+
+    def forward(self, batch: TokenBatch) -> TokenVectors:
+        here = batch.mask[:, :, None]  # [B, N, 1]
+        layers = self._layers(batch)
+        parts = [batch.static]
+        if self.characters is not None:
+            parts.append(self.characters(batch.spellings)[batch.which] * here)
+        if self.input_mix is not None and layers is not None:
+            parts.append(self.dropout(self.input_mix(layers, batch.mask) * here))
+        if self.output_mix is not None and layers is not None:
+            output = self.dropout(self.output_mix(layers, batch.mask) * here)
+        else:
+            output = batch.static.new_zeros(*batch.mask.shape, 0)
+        return TokenVectors(torch.cat(parts, dim=2), output, batch.mask, batch.lengths)
+
+    def penalty(self) -> Tensor:
+        """λ‖w‖² of both mixes, to be added to a task's loss."""
+        mixes = [mix for mix in (self.input_mix, self.output_mix) if mix is not None]
+        return sum((mix.penalty(self.choices.mix_penalty) for mix in mixes), torch.zeros(()))
+
+    def shares(self) -> dict[str, list[float]]:
+        """What the mixes have learned: each layer's share, and the scale behind it."""
+        mixes = {"input": self.input_mix, "output": self.output_mix}
+        return {
+            name: [*(round(share, 4) for share in mix.shares().tolist()), round(float(mix.scale), 4)]
+            for name, mix in mixes.items()
+            if mix is not None
+        }
+
+    def _layers(self, batch: TokenBatch) -> Tensor | None:
+        if self.bilm is None:
+            return None if batch.layers is None else batch.layers.float()
+        assert batch.ids is not None
+        layers, _ = self.bilm(batch.ids).without_boundaries()  # [L+1, B, N, W]
+        picked: Tensor = layers[self.choices.pick(self.bilm.config.layers)]
+        return picked
+
+
+def open_elmo(choices: InputChoices, device: str = "cpu") -> Elmo | None:
+    """The model that the choices name, if ELMo takes part at all."""
+    return None if choices.elmo == "none" else Elmo.from_pretrained(choices.model, device=device)

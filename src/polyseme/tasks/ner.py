@@ -1,0 +1,136 @@
+"""Named entities: character CNN, BiLSTM and a CRF over BIOUL tags (Peters et al., 2018, after Lample et al., 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.tasks.crf import CRF
+from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
+from polyseme.tasks.encoders import BiLSTM, VariationalDropout
+from polyseme.tasks.inputs import Features, InputChoices, TokenBatch, TokenInputs
+from polyseme.tasks.scores import Scores
+from polyseme.tasks.spans import Scheme, Span, is_tag, span_scores, spans_of, tags_of
+from polyseme.tasks.tagged import one_sentence, read_tagged
+
+SCHEME: Scheme = "BIOUL"  # of the network; files may follow another one
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence and its entities, None where they are to be found."""
+
+    tokens: tuple[str, ...]
+    spans: tuple[Span, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    hidden: int = 200  #: of one direction of the LSTM
+    layers: int = 2
+    dropout: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    tokens: TokenBatch
+    tags: Tensor | None  # [B, N]
+
+
+class NerNetwork(TaskNetwork):
+    """Tokens → BiLSTM → a score for each tag → CRF."""
+
+    def __init__(self, sizes: Sizes, tags: list[str], tokens: TokenInputs) -> None:
+        super().__init__(tokens)
+        self.tags = tags
+        self.dropout = VariationalDropout(sizes.dropout)
+        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.layers, dropout=sizes.dropout)
+        self.emit = nn.Linear(self.encoder.width + tokens.output_width, len(tags))
+        self.crf = CRF.of(tags, SCHEME)
+
+    def emissions(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+        """[B, N, K] and the mask [B, N]"""
+        vectors = self.tokens(batch)
+        encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))  # [B, N, 2 hidden]
+        return self.emit(torch.cat([encoded, vectors.output], dim=2)), vectors.mask
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.tags is not None
+        emissions, mask = self.emissions(batch.tokens)
+        loss: Tensor = self.crf(emissions, batch.tags, mask)  # [B]
+        return loss.mean()
+
+    def predict(self, batch: Batch) -> list[list[Span]]:
+        paths = self.crf.best(*self.emissions(batch.tokens))
+        return [spans_of([self.tags[tag] for tag in path], SCHEME) for path in paths]
+
+
+PRESETS = {
+    "paper": Preset(Sizes(), TrainingChoices(epochs=75, batch=64, patience=25, halve_after=10)),
+    "cpu": Preset(
+        Sizes(hidden=100, layers=1),
+        TrainingChoices(epochs=15, batch=32, rate=0.002, patience=4, halve_after=2),
+        InputChoices(characters=50),
+    ),
+}
+
+
+class Ner(Definition[Sentence, Sizes]):
+    """Span F1 on columns of words and tags: CoNLL-2003, UNER, KLUE."""
+
+    name = "ner"
+    title = "named entities"
+    metric = "f1"
+    presets = PRESETS
+
+    def read(self, path: Path) -> list[Sentence]:
+        rows, scheme = read_tagged(path, is_tag)
+        return [Sentence(tokens, tuple(spans_of(tags, scheme))) for tokens, tags in rows]
+
+    def examples(self, item: Any, split: Split) -> list[Sentence]:
+        return [Sentence(tokens) for tokens in one_sentence(item, split)]
+
+    def sentences(self, example: Sentence) -> Sequence[Sequence[str]]:
+        return [example.tokens]
+
+    def vocabularies(self, examples: Sequence[Sentence]) -> Vocabularies:
+        labels = sorted({span.label for example in examples for span in example.spans or ()})
+        return {"tags": ["O", *(f"{letter}-{label}" for label in labels for letter in "BILU")]}
+
+    def network(self, sizes: Sizes, vocabularies: Vocabularies, tokens: TokenInputs) -> NerNetwork:
+        return NerNetwork(sizes, vocabularies["tags"], tokens)
+
+    def collate(self, examples: Sequence[Sentence], vocabularies: Vocabularies, features: Features) -> Batch:
+        tokens = features([example.tokens for example in examples])
+        if any(example.spans is None for example in examples):
+            return Batch(tokens, None)
+        numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
+        tags = torch.zeros(tokens.mask.shape, dtype=torch.int64)
+        for row, example in enumerate(examples):
+            named = tags_of(example.spans or (), len(example.tokens), SCHEME)
+            tags[row, : len(named)] = torch.tensor([numbers.get(tag, 0) for tag in named], dtype=torch.int64)
+        return Batch(tokens, tags)
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[Sentence]) -> Scores:
+        return span_scores([example.spans or () for example in examples], predictions)
+
+    def record(self, example: Sentence, prediction: Any) -> dict[str, Any]:
+        entities = [
+            {"label": label, "start": start, "end": end, "text": " ".join(example.tokens[start:end])}
+            for label, start, end in prediction
+        ]
+        return {"tokens": list(example.tokens), "entities": entities}
+
+    def write(self, pairs: Iterable[tuple[Sentence, Any]]) -> Iterator[str]:
+        for example, spans in pairs:
+            tags = tags_of(spans, len(example.tokens), "IOB2")
+            rows = [f"{token}\t{tag}\n" for token, tag in zip(example.tokens, tags, strict=True)]
+            yield "".join([*rows, "\n"])
+
+
+TASK = Ner()

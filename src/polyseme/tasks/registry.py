@@ -1,0 +1,22 @@
+"""The tasks by name; each stands in a module of its own, which is imported when the task is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from polyseme.errors import ConfigError
+from polyseme.tasks.definition import Definition
+
+#: Each module has its ``Definition`` under the name TASK.
+MODULES = {
+    "ner": "polyseme.tasks.ner",
+}
+
+
+def find_task(name: str) -> Definition[Any, Any]:
+    """A task's definition."""
+    if name not in MODULES:
+        raise ConfigError(f"there is no task {name!r}; there are: {', '.join(MODULES)}")
+    task: Definition[Any, Any] = import_module(MODULES[name]).TASK
+    return task

@@ -1,0 +1,173 @@
+"""Spans as tags, in the schemes that files use, and F1 over spans.
+
+I live in New York City      IOB1   O O O I-LOC I-LOC I-LOC     B- only where a span touches one of its own class
+San Jose                     IOB2   O O O B-LOC I-LOC I-LOC     every span begins with B-
+                             BIOES  O O O B-LOC I-LOC E-LOC     S- is a span of one token
+                             BIOUL  O O O B-LOC I-LOC L-LOC     the same with U- and L-
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from polyseme.errors import InputError
+from polyseme.tasks.scores import Confusion, Scores, precision_recall_f1
+
+Scheme = Literal["IOB1", "IOB2", "BIOES", "BIOUL"]
+
+
+class Span(NamedTuple):
+    """Tokens ``start`` to ``end`` (not included) are one ``label``."""
+
+    label: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """A scheme's letters for a token of a span, by its place in it."""
+
+    single: str
+    first: str
+    inside: str
+    last: str
+
+
+LETTERS: dict[Scheme, Letters] = {
+    "IOB1": Letters("I", "I", "I", "I"),
+    "IOB2": Letters("B", "B", "I", "I"),
+    "BIOES": Letters("S", "B", "I", "E"),
+    "BIOUL": Letters("U", "B", "I", "L"),
+}
+
+
+def may_start(tag: str, scheme: Scheme) -> bool:
+    """Whether a sentence can begin with this tag."""
+    return may_follow("O", tag, scheme)
+
+
+def may_end(tag: str, scheme: Scheme) -> bool:
+    """Whether a sentence can end with this tag."""
+    return scheme in ("IOB1", "IOB2") or tag[:1] not in ("B", "I")
+
+
+def may_follow(before: str, tag: str, scheme: Scheme) -> bool:
+    """Whether two tags can stand side by side."""
+    (a, label_before), (b, label) = split_tag(before), split_tag(tag)
+    if scheme == "IOB1":
+        return b != "B" or label == label_before
+    if scheme == "IOB2":
+        return b != "I" or (a in ("B", "I") and label == label_before)
+    if a in ("B", "I"):  # a span is open: it goes on or ends, in its own class
+        return b in ("I", LETTERS[scheme].last) and label == label_before
+    return b not in ("I", LETTERS[scheme].last)
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """ "B-LOC" → ("B", "LOC"), "O" → ("O", "")"""
+    letter, _, label = tag.partition("-")
+    return letter, label
+
+
+def is_tag(text: str) -> bool:
+    letter, label = split_tag(text)
+    return text == "O" or (letter in tuple("BIESUL") and bool(label))
+
+
+def find_scheme(sentences: Sequence[Sequence[str]], place: Callable[[int, int], str]) -> Scheme:
+    """The scheme that all these tags follow; InputError with the ``place(sentence, token)`` that fits none."""
+    letters = {tag[:1] for tags in sentences for tag in tags}
+    if letters & {"E", "S"}:
+        candidates: tuple[Scheme, ...] = ("BIOES",)
+    elif letters & {"U", "L"}:
+        candidates = ("BIOUL",)
+    else:
+        candidates = ("IOB2", "IOB1")
+    wrong = {scheme: _first_misfit(sentences, scheme) for scheme in candidates}
+    fits = next((scheme for scheme in candidates if wrong[scheme] is None), None)
+    if fits is not None:
+        return fits
+    (sentence, token), scheme = max((misfit, scheme) for scheme, misfit in wrong.items() if misfit is not None)
+    tags = sentences[sentence]
+    if token == len(tags):
+        raise InputError(
+            f"{place(sentence, token - 1)}: the sentence ends inside a span, which {scheme} does not allow"
+        )
+    before = tags[token - 1] if token else "the beginning of a sentence"
+    raise InputError(
+        f"{place(sentence, token)}: the tag {tags[token]!r} cannot follow {before!r} in {scheme}; "
+        "tags should follow one scheme throughout: IOB1, IOB2, BIOES or BIOUL"
+    )
+
+
+def _first_misfit(sentences: Sequence[Sequence[str]], scheme: Scheme) -> tuple[int, int] | None:
+    letters = LETTERS[scheme]
+    known = {"O", "B", "I", letters.last, letters.single}
+    for number, tags in enumerate(sentences):
+        for token, (before, tag) in enumerate(zip(["O", *tags[:-1]], tags, strict=True)):
+            if tag[:1] not in known or not may_follow(before, tag, scheme):
+                return number, token
+        if tags and not may_end(tags[-1], scheme):
+            return number, len(tags)
+    return None
+
+
+def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
+    """The spans of a sequence that follows the scheme."""
+    spans: list[Span] = []
+    start, open_label = 0, ""
+    for token, tag in enumerate([*tags, "O"]):
+        letter, label = split_tag(tag)
+        letters = LETTERS[scheme]
+        begins = letter in ("B", "S", "U") or (scheme == "IOB1" and letter == "I" and label != open_label)
+        if open_label and (begins or letter == "O"):
+            spans.append(Span(open_label, start, token))
+            open_label = ""
+        if begins:
+            start, open_label = token, label
+        if letter == letters.last and letters.last not in ("I", "B"):
+            spans.append(Span(open_label, start, token + 1))
+            open_label = ""
+    return spans
+
+
+def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> list[str]:
+    """The tags of ``length`` tokens with these spans, which do not overlap."""
+    tags, letters = ["O"] * length, LETTERS[scheme]
+    for span in sorted(spans, key=lambda span: span.start):
+        inner = [letters.inside] * (span.end - span.start - 2)
+        row = [letters.single] if span.end - span.start == 1 else [letters.first, *inner, letters.last]
+        tags[span.start : span.end] = [f"{letter}-{span.label}" for letter in row]
+        if scheme == "IOB1" and span.start and tags[span.start - 1].endswith(f"-{span.label}"):
+            tags[span.start] = f"B-{span.label}"
+    return tags
+
+
+def span_scores(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> Scores:
+    """Exact spans with their labels: precision, recall, F1 over all and for each label."""
+    right: Counter[str] = Counter()
+    gold_counts = Counter(span.label for spans in gold for span in spans)
+    predicted_counts = Counter(span.label for spans in predicted for span in spans)
+    for expected, found in zip(gold, predicted, strict=True):
+        right.update(span.label for span in set(expected) & set(found))
+    labels = sorted({*gold_counts, *predicted_counts})
+    overall = precision_recall_f1(right.total(), predicted_counts.total(), gold_counts.total())
+    return Scores(
+        {name: value for name, value in overall.items() if name != "support"},
+        {label: precision_recall_f1(right[label], predicted_counts[label], gold_counts[label]) for label in labels},
+        _confusion(gold, predicted),
+    )
+
+
+def _confusion(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> Confusion:
+    """Labels of spans with the same tokens; "O" where the other side has no such span."""
+    pairs: list[tuple[str, str]] = []
+    for expected, found in zip(gold, predicted, strict=True):
+        by_place = {(span.start, span.end): span.label for span in expected}
+        answers = {(span.start, span.end): span.label for span in found}
+        pairs += [(by_place.get(key, "O"), answers.get(key, "O")) for key in {**by_place, **answers}]
+    return Confusion.of([a for a, _ in pairs], [b for _, b in pairs])

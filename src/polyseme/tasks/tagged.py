@@ -1,0 +1,101 @@
+"""Files with a word and its tag on each line, in whatever columns: CoNLL-2003, UNER, KLUE and a stranger's own.
+
+The column of tags is the last one that holds nothing but tags; the column of words is the first other one, numbers that
+count the words of a sentence left aside. Which scheme the tags follow is told by the tags of the whole file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from polyseme.errors import InputError
+from polyseme.tasks.column_files import Block, cells, read_blocks
+from polyseme.tasks.definition import Split
+from polyseme.tasks.spans import Scheme, find_scheme, is_tag
+
+Row = tuple[tuple[str, ...], tuple[str, ...]]  # words, tags
+
+DOCUMENT_START = "-DOCSTART-"
+_NAMED_COMMENT = re.compile(r"#+\s*[\w:.-]+(\s+[\w:.-]+)*\s*=")  # "# text = …", "# newdoc id = …"
+
+
+def is_comment(line: str) -> bool:
+    """ "# sent_id = 3" and "## anything", but not the word "#" with its tag."""
+    if not line.startswith("#"):
+        return False
+    return line.startswith("##") or bool(_NAMED_COMMENT.match(line)) or not any(map(is_tag, cells(line)[1:]))
+
+
+def read_tagged(path: Path, fits: Callable[[str], bool]) -> tuple[list[Row], Scheme]:
+    """(words, tags) of every sentence, and the scheme of the tags."""
+    source = str(path)
+    blocks = [block for block in read_blocks(path, is_comment) if block.lines and not _starts_document(block)]
+    if not blocks:
+        raise InputError(f"{source} holds no sentences; expected a word and its tag on each line")
+    table = [[cells(line) for line in block.lines] for block in blocks]
+    _check_widths(blocks, table, source)
+    tag = _tag_column(blocks, table, source, fits)
+    word = _word_column(table, tag)
+    rows = [(tuple(row[word] for row in rows), tuple(row[tag] for row in rows)) for rows in table]
+    scheme = find_scheme([tags for _, tags in rows], lambda sentence, token: blocks[sentence].place(source, token))
+    return rows, scheme
+
+
+def _starts_document(block: Block) -> bool:
+    return len(block.lines) == 1 and block.lines[0].startswith(DOCUMENT_START)
+
+
+def _check_widths(blocks: list[Block], table: list[list[list[str]]], source: str) -> None:
+    width = len(table[0][0])
+    if width < 2:
+        raise InputError(
+            f"{blocks[0].place(source, 0)}: expected a word and its tag, found {blocks[0].lines[0][:40]!r}"
+        )
+    for block, rows in zip(blocks, table, strict=True):
+        for number, row in enumerate(rows):
+            if len(row) != width:
+                raise InputError(
+                    f"{block.place(source, number)} has {len(row)} columns where the first line has {width}: "
+                    f"{block.lines[number][:40]!r}"
+                )
+
+
+def _tag_column(blocks: list[Block], table: list[list[list[str]]], source: str, fits: Callable[[str], bool]) -> int:
+    """The last column of nothing but tags; else the line at which the nearest one fails."""
+    misfits = []
+    for column in range(len(table[0][0])):
+        wrong = [(s, t) for s, rows in enumerate(table) for t, row in enumerate(rows) if not fits(row[column])]
+        if not wrong:
+            misfits.append((0, -column, (0, 0)))
+        else:
+            misfits.append((len(wrong), -column, wrong[0]))
+    count, column, (sentence, token) = min(misfits)
+    if count:
+        found = table[sentence][token][-column]
+        raise InputError(
+            f"{blocks[sentence].place(source, token)}: {found[:40]!r} is no tag; expected O, or a letter and a class "
+            "such as B-PER, in one column of every line"
+        )
+    return -column
+
+
+def _word_column(table: list[list[list[str]]], tag: int) -> int:
+    others = [column for column in range(len(table[0][0])) if column != tag]
+    counts = all(row[others[0]] == str(number) for rows in table for number, row in enumerate(rows, start=1))
+    return others[1] if counts and len(others) > 1 else others[0]
+
+
+def one_sentence(item: Any, split: Split) -> list[tuple[str, ...]]:
+    """What is to be tagged: a text → its sentences; tokens, or an object with "tokens" or "text" → the same."""
+    if isinstance(item, dict):
+        item = item.get("tokens", item.get("text"))
+    if isinstance(item, str):
+        return [tuple(sentence.tokens) for sentence in split(item)]
+    if isinstance(item, list | tuple) and all(isinstance(token, str) for token in item):
+        return [tuple(item)]
+    raise InputError(
+        f"expected a text, or a list of tokens, or an object with one of them, but found {str(item)[:60]!r}"
+    )

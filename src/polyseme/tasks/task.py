@@ -1,0 +1,142 @@
+"""``Task``: a trained model, ready to predict.
+
+tagger = Task.load("run")
+tagger.predict("Ada Lovelace was born in London.")    # one record a sentence
+tagger.evaluate("test.iob2.xz").values["f1"]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from polyseme.elmo import Elmo, choose_device
+from polyseme.errors import ConfigError, FormatError, InputError, PolysemeError
+from polyseme.tasks.checkpoint import load_network
+from polyseme.tasks.definition import Definition, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.layer_cache import LayerCache
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.scores import Scores
+from polyseme.tasks.spelling import Spelling
+from polyseme.tasks.static import StaticVectors
+from polyseme.tasks.training import Workplace, predict
+from polyseme.text.tokenization import Sentence, split_text
+
+RUN, VOCABULARIES, NETWORK = "run.json", "vocabularies.json", "model.safetensors"
+VERSION = 1
+#: Examples that are prepared together: memory stays bounded whatever comes in.
+WINDOW = 512
+
+Item = str | Sequence[str] | dict[str, Any]
+
+
+class Task:
+    """A task's network with everything it was trained with. ``about`` is the run's own description, run.json."""
+
+    def __init__(self, place: Workplace, about: dict[str, Any], elmo: Elmo | None) -> None:
+        self.place, self.about, self.elmo = place, about, elmo
+        self._looked_up: set[str] = set()  # words that were sought in the source of the static vectors
+
+    @classmethod
+    def load(cls, run: str | Path, *, model: str | None = None, device: str = "cpu") -> Task:
+        """Read a run folder; ``model`` says where the biLM is, if it is no longer where it was."""
+        folder = Path(run)
+        about = read_about(folder)
+        definition = find_task(about["task"])
+        try:
+            choices = InputChoices(**about["inputs"])
+            sizes = type(definition.presets["paper"].network)(**about["network"])
+            words = json.loads((folder / VOCABULARIES).read_text(encoding="utf-8"))
+            vocabularies: Vocabularies = words["vocabularies"]
+            spelling = Spelling(tuple(words["alphabet"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FormatError(f"{folder} is not a whole run of polyseme task train: {error}") from None
+        elmo = open_known_elmo(replace(choices, model=model or choices.model), about["model"], device)
+        features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo))
+        network = definition.network(sizes, vocabularies, TokenInputs.of(features))
+        load_network(network, folder / NETWORK)
+        where = choose_device(device)
+        return cls(Workplace(definition, network.to(where).eval(), vocabularies, features, where), about, elmo)
+
+    @property
+    def definition(self) -> Definition[Any, Any]:
+        return self.place.definition
+
+    def predict(self, items: str | dict[str, Any] | Iterable[Item]) -> list[dict[str, Any]]:
+        """A text or JSON object, or many → one record for each example in them, in order.
+
+        Of many, each is a text, a list of tokens, or an object with the fields that the task's pages name.
+        """
+        many = [items] if isinstance(items, str | dict) else items
+        return [self.definition.record(example, answer) for example, answer in self.stream(many)]
+
+    def stream(self, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """(example, prediction) one by one, in constant memory."""
+        examples = (example for item in items for example in self.definition.examples(item, self.split))
+        return self.answer(examples)
+
+    def answer(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """The same for examples of the task."""
+        source = iter(examples)
+        while window := list(islice(source, WINDOW)):
+            self._learn_words(window)
+            yield from zip(window, predict(self.place, window), strict=True)
+
+    def evaluate(self, path: str | Path) -> Scores:
+        """The scores on a file in the task's format."""
+        examples = self.definition.read(Path(path))
+        if not examples:
+            raise InputError(f"{path} holds nothing to score")
+        return self.definition.score([answer for _, answer in self.answer(examples)], examples)
+
+    def split(self, text: str) -> list[Sentence]:
+        return self.elmo.split(text) if self.elmo is not None else split_text(text, self.about["lang"])
+
+    def _learn_words(self, examples: Sequence[Any]) -> None:
+        """Get static vectors for words that training did not meet, where their source is at hand."""
+        features = self.place.features
+        words = {w for example in examples for tokens in self.definition.sentences(example) for w in tokens}
+        try:
+            static = features.static.with_words(words - self._looked_up)
+        except PolysemeError:  # the file was moved, or the package is not installed here
+            return
+        self._looked_up |= words
+        if static is not features.static:
+            known = Features(features.choices, static, features.spelling, features.cache)
+            self.place = replace(self.place, features=known)
+
+
+def without_disk(elmo: Elmo | None) -> LayerCache | None:
+    """A cache that was never filled: new text is read once, so nothing is kept of it."""
+    return None if elmo is None else LayerCache(elmo)
+
+
+def open_known_elmo(choices: InputChoices, model: dict[str, Any] | None, device: str) -> Elmo | None:
+    """The very biLM that a run was trained with; another one would give numbers that mean nothing to it."""
+    if choices.elmo == "none" or model is None:
+        return None
+    try:
+        elmo = Elmo.from_pretrained(choices.model, device=device)
+    except FormatError as error:
+        raise FormatError(f"the biLM of this run is not at hand ({error}); say where it is with --model") from None
+    if elmo.fingerprint != model["fingerprint"]:
+        raise ConfigError(
+            f"{choices.model} is another model than the one this run was trained with ({model['name']}); "
+            "say where that one is with --model"
+        )
+    return elmo
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    try:
+        about: dict[str, Any] = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise FormatError(f"{folder} is no run of polyseme task train: it has no readable {RUN}") from None
+    if about.get("version") != VERSION:
+        raise FormatError(f"{folder} was written by another version ({about.get('version')}); this one reads {VERSION}")
+    return about

@@ -1,0 +1,238 @@
+"""The loop that trains every task: batches by length, a look at dev after each epoch, the best network kept.
+
+What happens in a step depends on the seed and the step's number alone (order, dropout), so a run that was killed and
+resumed has the same losses as one that was not.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from polyseme.errors import JobError
+from polyseme.files.interrupts import Stopped, deferred_interrupts
+from polyseme.tasks.definition import Definition, TaskNetwork, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features
+from polyseme.tasks.scores import Scores
+
+#: Batches whose examples are sorted by length together: enough for even batches, few enough for a new order each epoch.
+SORTED_TOGETHER = 50
+CHECKPOINT_SECONDS = 60.0
+PREDICTED_TOGETHER = 32
+
+
+@dataclass
+class Progress:
+    """Where a run stands; a checkpoint holds exactly this beside the tensors."""
+
+    epoch: int = 0  # epochs that are finished
+    batch: int = 0  # batches of the present one that are done
+    step: int = 0
+    loss: float = 0.0  # sum over these batches
+    rate: float = 0.0
+    best: float = -math.inf
+    best_epoch: int = 0
+    seconds: float = 0.0  # of training and looking at dev, over all sittings
+    history: list[dict[str, float]] = field(default_factory=list)  # one entry an epoch
+
+    @property
+    def stale(self) -> int:
+        """Epochs since the best one."""
+        return self.epoch - self.best_epoch
+
+    def finished(self, choices: TrainingChoices) -> bool:
+        return self.epoch >= choices.epochs or (self.epoch > 0 and self.stale >= choices.patience)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"best": self.best if self.history else None}
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Progress:
+        return cls(**(values | ({"best": -math.inf} if values["best"] is None else {})))
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a person sees of a run."""
+
+    said: Callable[[str], None] = lambda line: None
+    stepped: Callable[[Progress, int], None] = lambda progress, batches: None
+    looked: Callable[[Progress, Scores], None] = lambda progress, scores: None
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What a run keeps on disk."""
+
+    save_best: Callable[[], None]
+    save_last: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """A task's network with the data around it: what it takes to turn examples into losses and predictions."""
+
+    definition: Definition[Any, Any]
+    network: TaskNetwork
+    vocabularies: Vocabularies
+    features: Features
+    device: torch.device
+
+    def batch(self, examples: Sequence[Any]) -> Any:
+        return to_device(self.definition.collate(examples, self.vocabularies, self.features), self.device)
+
+
+def train(
+    place: Workplace,
+    optimizer: torch.optim.Optimizer,
+    examples: Sequence[Any],
+    dev: Sequence[Any],
+    choices: TrainingChoices,
+    seed: int,
+    progress: Progress,
+    hooks: Hooks,
+    watch: Watch,
+) -> None:
+    """Until the epochs are over or dev has not got better for a while."""
+    sizes = [place.definition.size(example) for example in examples]
+    saved = began = time.monotonic() - progress.seconds
+    saved += progress.seconds
+    with deferred_interrupts() as stop_if_wanted:
+        while not progress.finished(choices):
+            order = batches_of_epoch(sizes, choices.batch, seed, progress.epoch)
+            for rows in order[progress.batch :]:
+                progress.loss += take_step(place, optimizer, [examples[row] for row in rows], choices, seed, progress)
+                progress.batch += 1
+                progress.seconds = time.monotonic() - began
+                watch.stepped(progress, len(order))
+                try:
+                    stop_if_wanted()
+                except Stopped:
+                    hooks.save_last()
+                    raise
+                if time.monotonic() - saved > CHECKPOINT_SECONDS:
+                    hooks.save_last()
+                    saved = time.monotonic()
+            scores = evaluate(place, dev)
+            progress.seconds = time.monotonic() - began
+            end_epoch(progress, len(order), scores.values[place.definition.metric], choices, optimizer)
+            if progress.stale == 0:
+                hooks.save_best()
+            hooks.save_last()
+            saved = time.monotonic()
+            watch.looked(progress, scores)
+
+
+def take_step(
+    place: Workplace,
+    optimizer: torch.optim.Optimizer,
+    examples: Sequence[Any],
+    choices: TrainingChoices,
+    seed: int,
+    progress: Progress,
+) -> float:
+    """One update; the task's loss before it."""
+    torch.manual_seed(seed * 1_000_003 + progress.step)
+    place.network.train()
+    optimizer.zero_grad(set_to_none=True)
+    loss: Tensor = place.network(place.batch(examples))
+    (loss + place.network.tokens.penalty().to(loss.device)).backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(place.network.parameters(), choices.clip)
+    optimizer.step()
+    progress.step += 1
+    value = float(loss.detach())
+    if not math.isfinite(value):
+        raise JobError(f"the loss is {value} at step {progress.step}; try a smaller rate, or look at the data")
+    return value
+
+
+def end_epoch(
+    progress: Progress, batches: int, score: float, choices: TrainingChoices, optimizer: torch.optim.Optimizer
+) -> None:
+    """Write the epoch into the history, and halve the rate where dev has not got better for a while."""
+    progress.epoch += 1
+    progress.history.append(
+        {
+            "epoch": progress.epoch,
+            "loss": progress.loss / max(1, batches),
+            "dev": score,
+            "rate": progress.rate,
+            "seconds": round(progress.seconds, 2),
+        }
+    )
+    progress.batch, progress.loss = 0, 0.0
+    if score > progress.best:
+        progress.best, progress.best_epoch = score, progress.epoch
+    elif choices.halve_after and progress.stale % choices.halve_after == 0:
+        progress.rate /= 2
+        set_rate(optimizer, progress.rate)
+
+
+def new_optimizer(network: TaskNetwork, choices: TrainingChoices) -> torch.optim.Optimizer:
+    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    kind = torch.optim.Adam if choices.optimizer == "adam" else torch.optim.Adadelta
+    return kind(parameters, lr=choices.rate, weight_decay=choices.weight_decay)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def batches_of_epoch(sizes: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
+    """Every example once, in batches of about the same length, in an order of this epoch's own."""
+    dice = random.Random(f"{seed} {epoch}")
+    rows = list(range(len(sizes)))
+    dice.shuffle(rows)
+    batches = []
+    for start in range(0, len(rows), batch * SORTED_TOGETHER):
+        together = sorted(rows[start : start + batch * SORTED_TOGETHER], key=sizes.__getitem__)
+        batches += [together[first : first + batch] for first in range(0, len(together), batch)]
+    dice.shuffle(batches)
+    return batches
+
+
+def take_share(examples: list[Any], share: float) -> list[Any]:
+    """A share of the examples, the same for every seed, so that runs can be compared."""
+    if share == 1:
+        return examples
+    rows = list(range(len(examples)))
+    random.Random("share").shuffle(rows)
+    return [examples[row] for row in rows[: max(1, round(share * len(rows)))]]
+
+
+def evaluate(place: Workplace, examples: Sequence[Any]) -> Scores:
+    return place.definition.score(predict(place, examples), examples)
+
+
+@torch.no_grad()
+def predict(place: Workplace, examples: Sequence[Any], together: int = PREDICTED_TOGETHER) -> list[Any]:
+    """One prediction for each example, in order."""
+    place.network.eval()
+    rows = sorted(range(len(examples)), key=lambda row: place.definition.size(examples[row]))
+    found: dict[int, Any] = {}
+    for start in range(0, len(rows), together):
+        chosen = rows[start : start + together]
+        found.update(zip(chosen, place.network.predict(place.batch([examples[row] for row in chosen])), strict=True))
+    return [found[row] for row in range(len(examples))]
+
+
+def to_device(value: Any, device: torch.device) -> Any:
+    """The tensors of a batch, through all its dataclasses and lists, where they are needed."""
+    if device.type == "cpu":
+        return value
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if is_dataclass(value) and not isinstance(value, type):
+        moved = {f.name: to_device(getattr(value, f.name), device) for f in fields(value) if f.init}
+        return replace(value, **moved)
+    if isinstance(value, list):
+        return [to_device(item, device) for item in value]
+    return value
