@@ -51,6 +51,10 @@ HELP = """\
 │ neighbours   Find the words of an indexed text that are used like the one in │
 │              brackets, the nearest first.                                    │
 ╰──────────────────────────────────────────────────────────────────────────────╯
+╭─ Show a model ───────────────────────────────────────────────────────────────╮
+│ serve        Serve a page that shows what a word means in its sentence, and  │
+│              an HTTP API for vectors.                                        │
+╰──────────────────────────────────────────────────────────────────────────────╯
 """
 
 BY_NAME = {verb.__name__: verb for verbs in VERBS.values() for verb in verbs}
@@ -107,7 +111,8 @@ def options_of(verb: Callable[..., None]) -> Iterator[tuple[str, Any, str | None
             kind, settings = get_args(hint)
             kinds = get_args(kind) if get_origin(kind) is UnionType else (kind,)
             words = settings.param_decls or [f"--{name.replace('_', '-')}"]
-            yield words[0], kinds[0], settings.help
+            once = get_args(kinds[0]) if get_origin(kinds[0]) is list else (kinds[0],)  # may be given again
+            yield words[0], once[0], settings.help
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -1,0 +1,67 @@
+"""polyseme serve: the explorer page and the HTTP API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A bundled model (en, ko, zh), a folder, a file or a hub id; may be given again. "
+            "All that are bundled unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    index: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder of polyseme index; may be given again. A small text that is shipped unless given.",
+            metavar="DIR",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on; beyond this machine a token is needed.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="The port to listen on; 0: any that is free.", min=0, max=65535)] = 8000,
+    token: Annotated[
+        str | None, typer.Option(help="What clients have to send as bearer token.", envvar="POLYSEME_TOKEN")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the address only.")] = False,
+) -> None:
+    """Serve a page that shows what a word means in its sentence, and an HTTP API for vectors.
+
+    The API is described at /docs. Ctrl-C or SIGTERM end it when what runs is answered.
+
+    Examples:
+
+      polyseme serve
+
+      polyseme serve --model ./my-model --port 8080
+    """
+    from polyseme.errors import MissingExtra
+
+    try:
+        from polyseme.serve.models import load_models
+        from polyseme.serve.server import Listening
+        from polyseme.serve.server import serve as run
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("polyseme"):
+            raise
+        raise MissingExtra("polyseme serve", "serve") from None
+
+    where = Listening(host, port, token)
+    models = load_models(model or [], index or [])
+
+    def ready(address: str) -> None:
+        typer.echo(address)
+        if not quiet:
+            names = ", ".join(one.name for one in models)
+            typer.echo(f"serving {names}; the API is described at {address}/docs; end with Ctrl-C", err=True)
+
+    run(models, where, ready=ready)

@@ -1,0 +1,100 @@
+"""Answers as JSON, or as an array in NumPy's own format."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+from starlette.responses import Response
+
+from polyseme.encoding import Floats
+from polyseme.lm.score import Score
+from polyseme.serve.limits import Refusal
+from polyseme.serve.nearest import Near
+from polyseme.serve.questions import Mapped
+
+Json = dict[str, Any]
+
+
+def json_answer(content: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    body = orjson.dumps(content, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(body, status, headers, "application/json")
+
+
+def npy_answer(array: Floats, counts: Sequence[int]) -> Response:
+    """One array of all texts; a header tells how many tokens each has."""
+    file = io.BytesIO()
+    np.save(file, array)
+    headers = {"Polyseme-Tokens": ",".join(map(str, counts))}
+    return Response(file.getvalue(), 200, headers, "application/x-npy")
+
+
+def refused(refusal: Refusal) -> Response:
+    return json_answer({"error": refusal.sentence}, refusal.status, refusal.headers)
+
+
+def chosen_layers(layers: Floats, wanted: str | int, weights: Sequence[float]) -> Floats:
+    """[L+1, N, W] → [N, W], or all of them."""
+    if wanted == "all":
+        return layers
+    if wanted == "mix":
+        found: Floats = np.tensordot(np.asarray(weights, dtype=np.float32), layers, axes=1)
+        return found
+    one: Floats = layers[-1 if wanted == "top" else int(wanted)]
+    return one
+
+
+def scores_of(sentences: list[Score]) -> Json:
+    """Of one text: arrays over its tokens, and one value for each of its sentences."""
+    two_ways = all(one.backward is not None for one in sentences)
+    totals = [one.total for one in sentences]
+    return {
+        "unknown": _joined([one.unknown for one in sentences]),
+        "forward": _joined([one.forward for one in sentences]),
+        "backward": _joined([one.backward for one in sentences]) if two_ways else None,
+        "ends": _joined([one.ends for one in sentences]),
+        "begins": _joined([one.begins for one in sentences]) if two_ways else None,
+        "perplexities": [[_finite(value) for value in total.perplexities] for total in totals],
+    }
+
+
+def near_of(one: Near) -> Json:
+    return {"similarity": one.similarity} | _occurrence(one.occurrence)
+
+
+def map_of(found: Mapped) -> Json:
+    if found.senses is None:
+        return {"total": 0, "here": None, "points": [], "groups": [], "names": [], "occurrences": []}
+    return {
+        "total": found.senses.total,
+        "here": found.here,  # [L+1][2]
+        "points": found.senses.points,  # [L+1][n][2]
+        "groups": found.senses.groups,
+        "names": found.senses.names,
+        "occurrences": [_occurrence(one) for one in found.senses.occurrences],
+    }
+
+
+def _occurrence(one: Any) -> Json:
+    return {"word": one.word, "text": one.text, "span": one.span, "source": one.source, "document": one.document}
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    return np.concatenate(parts) if parts else []
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is None or math.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    """What orjson does not know: numbers of NumPy, and arrays that are not laid out row by row."""
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} has no JSON")

@@ -1,0 +1,181 @@
+"""The models that a server has, by name, each with an index of occurrences to show its words among.
+
+Where no index is given, the small public-domain text that ships with the package is indexed in the background, so
+that the page opens at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from polyseme.analysis.index import Index
+from polyseme.elmo import Elmo
+from polyseme.errors import ConfigError, PolysemeError
+from polyseme.formats.detect import BUNDLED
+from polyseme.serve.limits import Refusal
+from polyseme.serve.places import Lexicon
+from polyseme.serve.senses import SenseMap, map_senses
+
+IndexState = Literal["none", "building", "ready", "failed"]
+
+#: Sense maps that are kept for the next question; each holds a few hundred vectors of every layer.
+KEPT_MAPS = 32
+
+
+@dataclass(eq=False)
+class ServedModel:
+    """A model, the name it is asked by, and its index."""
+
+    name: str
+    elmo: Elmo
+    source: str  #: what ``Elmo.from_pretrained`` takes
+    index: Index | None = None
+    index_source: str | None = None  #: the folder of the index; None for the small one in memory
+    index_state: IndexState = "none"
+    _maps: dict[str, SenseMap | None] = field(default_factory=dict)  #: by word; only the worker's thread touches it
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        return Lexicon(self.elmo)
+
+    def sense_map(self, word: str) -> SenseMap | None:
+        """Of a word whatever its case; the maps asked for last are kept."""
+        key = word.casefold()
+        if key not in self._maps:
+            found = map_senses(word, self.needed_index(), self._lexicon_or_none())
+            while len(self._maps) >= KEPT_MAPS:
+                self._maps.pop(next(iter(self._maps)))
+            self._maps[key] = found
+        return self._maps[key]
+
+    def _lexicon_or_none(self) -> Lexicon | None:
+        """A model without a softmax has no words to offer."""
+        try:
+            return self.lexicon
+        except ConfigError:
+            return None
+
+    @property
+    def layers(self) -> int:
+        """How many, the token layer included."""
+        return self.elmo.config.layers + 1
+
+    def needed_index(self) -> Index:
+        if self.index is not None:
+            return self.index
+        if self.index_state == "building":
+            raise Refusal(429, "the index is still being built; try again in a moment", {"Retry-After": "2"})
+        raise Refusal(
+            422, f"there is no index for the model {self.name!r}; start the server with one: polyseme serve --index DIR"
+        )
+
+    def describe(self) -> dict[str, object]:
+        """For /health."""
+        stored = self.elmo.stored
+        return {
+            "name": self.name,
+            "source": self.source,
+            "lang": self.elmo.lang,
+            "layers": self.layers,
+            "width": self.elmo.config.width,
+            "bidirectional": self.elmo.config.bidirectional,
+            "words": len(stored.vocabulary) if stored.softmax is not None and stored.vocabulary else 0,
+            "index": {
+                "state": self.index_state,
+                "source": self.index_source,
+                "tokens": len(self.index) if self.index else 0,
+                "sentences": self.index.sentences if self.index else 0,
+            },
+        }
+
+
+class Models:
+    """What the server can be asked."""
+
+    def __init__(self, served: Sequence[ServedModel]) -> None:
+        self._by_name = {model.name: model for model in served}
+        self.default = served[0]
+
+    def __iter__(self) -> Iterator[ServedModel]:
+        return iter(self._by_name.values())
+
+    def find(self, name: str) -> ServedModel:
+        if name not in self._by_name:
+            raise Refusal(422, f"there is no model {name[:40]!r} here; there are: {', '.join(self._by_name)}")
+        return self._by_name[name]
+
+    def build_indexes(self) -> threading.Thread:
+        """Index the shipped texts for models without an index, in a thread that ends with the process."""
+        for model in self:
+            if model.index is None and shipped_text(model.elmo.lang) is not None:
+                model.index_state = "building"
+        thread = threading.Thread(target=self._build, name="polyseme-index", daemon=True)
+        thread.start()
+        return thread
+
+    def _build(self) -> None:
+        for model in self:
+            text = shipped_text(model.elmo.lang)
+            if model.index_state == "building" and text is not None:
+                try:
+                    model.index = Index.in_memory(model.elmo, text.read_text(encoding="utf-8").splitlines())
+                    model.index_state = "ready"
+                except PolysemeError:
+                    model.index_state = "failed"
+
+
+def load_models(names: Sequence[str], folders: Sequence[str | Path]) -> Models:
+    """Models by what ``Elmo.from_pretrained`` takes (the bundled ones where none is named), and folders of indexes."""
+    sources = list(dict.fromkeys(names)) or bundled_models()
+    if not sources:
+        raise ConfigError("no model is bundled with this polyseme; name one: polyseme serve --model MODEL")
+    served: list[ServedModel] = []
+    for source in sources:
+        name = _short_name(source, [model.name for model in served])
+        served.append(ServedModel(name, Elmo.from_pretrained(source), source))
+    for folder in folders:
+        _give_index(served, folder)
+    return Models(served)
+
+
+def bundled_models() -> list[str]:
+    """The names of the models that came with the package."""
+    folder = Path(str(resources.files("polyseme"))) / "models"
+    return [name for name in BUNDLED if (folder / name).is_dir()]
+
+
+def shipped_text(lang: str) -> Path | None:
+    """A small text in the public domain, one sentence a line."""
+    path = Path(str(resources.files("polyseme"))) / "analysis" / "data" / f"text-{lang}.txt"
+    return path if path.is_file() else None
+
+
+def _short_name(source: str, taken: Sequence[str]) -> str:
+    """The last part of a path, with a number where two models would have the same name."""
+    name = Path(source).name or source
+    number = 2
+    found = name
+    while found in taken:
+        found, number = f"{name}-{number}", number + 1
+    return found
+
+
+def _give_index(served: Sequence[ServedModel], folder: str | Path) -> None:
+    """To the model that made it, which its fingerprint tells."""
+    problem: ConfigError | None = None
+    for model in served:
+        try:
+            model.index = Index.open(folder, model.elmo)
+        except ConfigError as error:
+            problem = problem or error
+            continue
+        model.index_state, model.index_source = "ready", str(folder)
+        return
+    assert problem is not None
+    raise problem

@@ -1,0 +1,102 @@
+"""What the worker asks a model: for several requests at once, in one pass of the recurrence.
+
+The numbers are those of ``Elmo.encode``, ``Elmo.score`` and ``Elmo.substitutes``, which ask for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from polyseme.encoding import Floats
+from polyseme.lm.score import Score, score_stream
+from polyseme.lm.substitutes import Direction, Substitute
+from polyseme.serve.models import ServedModel
+from polyseme.serve.nearest import Asked, Near, nearest_in_index, nearest_in_map
+from polyseme.serve.places import Place
+from polyseme.serve.senses import SenseMap
+
+#: A text as sentences of tokens.
+Sentences = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which words are asked for in a place."""
+
+    place: Place
+    k: int
+    direction: Direction
+    exclude_original: bool
+
+    @property
+    def without(self) -> str | None:
+        alone = self.place.end - self.place.begin == 1
+        return self.place.tokens[self.place.begin] if self.exclude_original and alone else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapped:
+    """A word of a sentence among the occurrences of the index; ``senses`` is None where there are none."""
+
+    senses: SenseMap | None
+    here: Floats | None  # [L+1, 2]
+
+
+def encode(model: ServedModel, requests: list[list[Sentences]]) -> list[list[Floats]]:
+    """Layers [L+1, N, W] of each text of each request."""
+    found = iter(model.elmo.encode_tokens(_flat(requests)))
+    config = model.elmo.config
+    empty = np.zeros((config.layers + 1, 0, config.width), dtype=np.float32)
+    return [
+        [np.concatenate([empty, *(one.layers for one in islice(found, len(text)))], axis=1) for text in texts]
+        for texts in requests
+    ]
+
+
+def score(model: ServedModel, requests: list[list[Sentences]]) -> list[list[list[Score]]]:
+    """A score for each sentence of each text of each request."""
+    found = score_stream(model.elmo, _flat(requests))
+    return [[list(islice(found, len(text))) for text in texts] for texts in requests]
+
+
+def substitutes(model: ServedModel, wanted: list[Wanted]) -> list[list[Substitute]]:
+    """The likeliest words of each place."""
+    found = model.lexicon.log_probabilities([one.place for one in wanted])
+    return [
+        model.lexicon.likeliest(found[number : number + 1], one.k, one.direction, one.without)
+        for number, one in enumerate(wanted)
+    ]
+
+
+def senses(model: ServedModel, places: list[Place]) -> list[Mapped]:
+    """The sense map of each place's word, and where on it the place lies."""
+    return [_mapped(model.sense_map(place.tokens[place.begin]), here) for place, here in _vectors(model, places)]
+
+
+def neighbours(model: ServedModel, asked: list[Asked]) -> list[list[Near]]:
+    """The nearest occurrences to each place."""
+    found = []
+    for one, (_, here) in zip(asked, _vectors(model, [one.place for one in asked]), strict=True):
+        if one.same_word:
+            found.append(nearest_in_map(one, here, model.sense_map(one.word)))
+        else:
+            found.append(nearest_in_index(one, here, model.needed_index()))
+    return found
+
+
+def _mapped(found: SenseMap | None, here: Floats) -> Mapped:
+    return Mapped(found, None if found is None else found.plane.place(here[:, None])[:, 0])
+
+
+def _vectors(model: ServedModel, places: Sequence[Place]) -> Iterator[tuple[Place, Floats]]:
+    """Each place with the mean of its tokens in every layer [L+1, W]."""
+    for place, one in zip(places, model.elmo.encode_tokens([place.tokens for place in places]), strict=True):
+        yield place, one.layers[:, place.begin : place.end].mean(axis=1)
+
+
+def _flat(requests: list[list[Sentences]]) -> list[Sequence[str]]:
+    return [sentence for texts in requests for text in texts for sentence in text]

@@ -1,0 +1,96 @@
+"""The sense map: the occurrences of a word in the index, in one plane for all layers, in groups with telling names.
+
+A group is named by the words that could stand in its places and not in those of the other groups: the words with the
+largest share in the Kullback–Leibler divergence between the group's substitutes and everybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from polyseme.analysis.index import Index, Occurrence
+from polyseme.encoding import Floats
+from polyseme.serve.clusters import Labels, find_groups
+from polyseme.serve.places import Lexicon, Place
+from polyseme.serve.projection import Plane, fit_plane
+
+#: Occurrences on a map; of more, every so-manieth is taken.
+MOST_POINTS = 300
+#: Places of a group whose substitutes name it.
+MOST_PLACES = 24
+NAMES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SenseMap:
+    """All about a word that does not depend on the sentence that was typed."""
+
+    word: str
+    total: int  #: occurrences in the index, of which n are on the map
+    occurrences: list[Occurrence]
+    layers: Floats  # [L+1, n, W]
+    plane: Plane
+    points: Floats  # [L+1, n, 2]
+    groups: Labels  # [n]
+    names: list[list[str]]  #: of each group
+
+
+def map_senses(word: str, index: Index, lexicon: Lexicon | None) -> SenseMap | None:
+    """The map of a word; None where the index does not have it. Without a lexicon the groups have no names."""
+    every = index.occurrences(word)
+    if not every:
+        return None
+    chosen = [every[number] for number in spread(len(every), MOST_POINTS)]
+    layers = index.layers_of(chosen)
+    plane = fit_plane(layers)
+    groups = find_groups(layers.mean(axis=0))
+    names = name_groups(word, chosen, groups, lexicon) if lexicon else [[] for _ in range(int(groups.max()) + 1)]
+    return SenseMap(word, len(every), chosen, layers, plane, plane.place(layers), groups, names)
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most ``most`` of the numbers below ``count``, evenly."""
+    if count <= most:
+        return list(range(count))
+    return [int(number) for number in np.linspace(0, count - 1, most)]
+
+
+def name_groups(word: str, occurrences: Sequence[Occurrence], groups: Labels, lexicon: Lexicon) -> list[list[str]]:
+    """Some words for each group that tell it from the others."""
+    members = [[one for one, at in zip(occurrences, groups, strict=True) if at == group] for group in np.unique(groups)]
+    shares = torch.stack([_mean_distribution(group, lexicon) for group in members])  # [groups, V]
+    everybody = shares.mean(dim=0)
+    telling = shares * torch.log(shares.clamp_min(1e-12) / everybody.clamp_min(1e-12))
+    scores = telling if len(shares) > 1 else shares
+    return [_words(word, row, lexicon) for row in _each_word_once(scores)]
+
+
+def _mean_distribution(occurrences: Sequence[Occurrence], lexicon: Lexicon) -> Tensor:
+    """p(w) in the places of a group, on average. [V]"""
+    chosen = [occurrences[number] for number in spread(len(occurrences), MOST_PLACES)]
+    places = [Place(one.tokens, one.position, one.position + 1) for one in chosen]
+    return lexicon.distributions(lexicon.log_probabilities(places)).exp().mean(dim=0)
+
+
+def _each_word_once(scores: Tensor) -> Tensor:
+    """A word names the group that it tells most of; to the others it is nothing."""
+    best = scores.argmax(dim=0)  # [V]
+    owner = torch.arange(len(scores))[:, None] == best
+    return torch.where(owner, scores, -torch.inf)
+
+
+def _words(word: str, scores: Tensor, lexicon: Lexicon) -> list[str]:
+    found: list[str] = []
+    for number in scores.topk(min(len(scores), 20 * NAMES)).indices.tolist():
+        name = lexicon.words[number]
+        known = {word.casefold(), *(other.casefold() for other in found)}
+        if scores[number] > 0 and name.casefold() not in known and any(map(str.isalpha, name)):
+            found.append(name)
+        if len(found) == NAMES:
+            break
+    return found

@@ -1,0 +1,105 @@
+"""``serve``: listen, answer, and at the end finish what runs."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import uvicorn
+
+from polyseme.errors import ConfigError, JobError
+from polyseme.serve.app import build_app
+from polyseme.serve.connection import connection_class
+from polyseme.serve.guard import is_local
+from polyseme.serve.limits import Limits
+from polyseme.serve.models import Models
+
+DRAIN_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a server listens, and what it asks for."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000  #: 0: any that is free
+    token: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.token is None and not is_local(self.host):
+            raise ConfigError(
+                f"{self.host} can be reached from other machines, so a token is needed: "
+                "set POLYSEME_TOKEN, or listen on 127.0.0.1"
+            )
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable() and len(self.token) >= 8):
+            raise ConfigError("a token should have at least 8 printable ASCII characters")
+
+
+def serve(
+    models: Models, where: Listening, *, limits: Limits | None = None, ready: Callable[[str], None] | None = None
+) -> None:
+    """Answer until SIGTERM or Ctrl-C; ``ready`` is called with the address when requests can come."""
+    listener = listen(where)
+    server = make_server(models, where, limits or Limits())
+    if ready is not None:
+        ready(address(listener))
+    with _ends_quietly(signal.SIGTERM):
+        server.run(sockets=[listener])
+
+
+def make_server(models: Models, where: Listening, limits: Limits) -> uvicorn.Server:
+    app = build_app(models, limits=limits, token=where.token, local_only=is_local(where.host))
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a client's broken request is no news
+    config = uvicorn.Config(
+        app,
+        http=connection_class(limits),
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=int(limits.idle_seconds),
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        backlog=512,
+    )
+    return uvicorn.Server(config)
+
+
+def listen(where: Listening) -> socket.socket:
+    """The socket, so that a port that is taken is a sentence, and port 0 a number."""
+    family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((where.host, where.port))
+    except OSError as error:
+        listener.close()
+        raise JobError(
+            f"cannot listen on {where.host}:{where.port} ({(error.strerror or str(error)).lower()}); try another --port"
+        ) from None
+    listener.listen(512)
+    return listener
+
+
+def address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def _ends_quietly(number: int) -> Iterator[None]:
+    """uvicorn sends itself the signal again after it has finished; to us the end is then the end, with exit code 0."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
