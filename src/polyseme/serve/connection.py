@@ -23,7 +23,8 @@ class PatientConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > self.limits.connections:
-            self._refuse(429, f"the server is busy: {self.limits.connections} connections are open already; try again later")
+            many = f"{self.limits.connections} connections are open already"
+            self._refuse(429, f"the server is busy: {many}; try again later")
             return
         self._seen: State = ("idle", 0)
         self._since = self.loop.time()
