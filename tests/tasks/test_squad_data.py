@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from shared import DATA, needs
 
 from polyseme.errors import InputError
-from polyseme.tasks.squad_data import read_squad, split_paragraph, token_span
+from polyseme.tasks.squad_data import paragraph_of, read_squad, token_span
+from polyseme.text.tokenization import split_text
 
 CONTEXT = "Dr. Smith's dog barked. It was 24-year-old Rex (1990–2014)."
 
@@ -52,7 +53,7 @@ def test_answers_inside_tokens_and_misplaced_ones_are_counted(tmp_path: Path) ->
 @given(st.integers(0, len(CONTEXT)), st.integers(0, len(CONTEXT)))
 def test_the_span_holds_exactly_the_tokens_that_share_a_character(a: int, b: int) -> None:
     start, end = sorted((a, b))
-    offsets = split_paragraph(CONTEXT).offsets
+    offsets = paragraph_of(CONTEXT, split_text(CONTEXT)).offsets
     touched = [i for i, (left, right) in enumerate(offsets) if left < end and start < right and start < end]
     found = token_span(offsets, start, end)
     if start == end:

@@ -11,6 +11,10 @@ from polyseme.tasks.definition import Definition
 #: Each module has its ``Definition`` under the name TASK.
 MODULES = {
     "ner": "polyseme.tasks.ner",
+    "snli": "polyseme.tasks.snli",
+    "srl": "polyseme.tasks.srl",
+    "squad": "polyseme.tasks.squad",
+    "coref": "polyseme.tasks.coref",
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from polyseme.errors import InputError
 from polyseme.text.compression import open_bytes
-from polyseme.text.tokenization import split_text
+from polyseme.text.tokenization import Sentence, split_text
 
 Span = tuple[int, int]
 
@@ -69,7 +69,8 @@ def read_squad(path: str | Path, lang: str = "en") -> SquadFile:
     for number, article in enumerate(_list(content, "data", source)):
         for position, entry in enumerate(_list(article, "paragraphs", f"{source}, article {number}")):
             place = f"{source}, article {number}, paragraph {position}"
-            paragraph = split_paragraph(_text(entry, "context", place), lang)
+            context = _text(entry, "context", place)
+            paragraph = paragraph_of(context, split_text(context, lang))
             questions += [_question(item, paragraph, place, lang, tally) for item in _list(entry, "qas", place)]
     if not questions:
         raise InputError(f"{source} has no question; expected a SQuAD v1.1 file")
@@ -77,9 +78,8 @@ def read_squad(path: str | Path, lang: str = "en") -> SquadFile:
     return SquadFile(questions, tally.answers, tally.inside_tokens, tally.misplaced)
 
 
-def split_paragraph(text: str, lang: str = "en") -> Paragraph:
+def paragraph_of(text: str, sentences: Sequence[Sentence]) -> Paragraph:
     """A text with its tokens, sentence after sentence."""
-    sentences = split_text(text, lang)
     tokens = tuple(token for sentence in sentences for token in sentence.tokens)
     offsets = tuple(offset for sentence in sentences for offset in sentence.offsets)
     spans, start = list[Span](), 0
@@ -87,11 +87,6 @@ def split_paragraph(text: str, lang: str = "en") -> Paragraph:
         spans.append((start, start + len(sentence.tokens)))
         start += len(sentence.tokens)
     return Paragraph(text, tokens, offsets, tuple(spans))
-
-
-def split_question(text: str, lang: str = "en") -> tuple[str, ...]:
-    """The tokens of a question, whatever its sentences."""
-    return tuple(token for sentence in split_text(text, lang) for token in sentence.tokens)
 
 
 def token_span(offsets: Sequence[Span], start: int, end: int) -> Span | None:
@@ -117,7 +112,7 @@ def _question(item: Any, paragraph: Paragraph, place: str, lang: str, tally: _Ta
     return Question(
         id=identifier,
         text=text,
-        tokens=split_question(text, lang),
+        tokens=paragraph_of(text, split_text(text, lang)).tokens,
         paragraph=paragraph,
         answers=tuple(_text(answer, "text", place) for answer in answers),
         spans=tuple(dict.fromkeys(span for span in spans if span is not None)),

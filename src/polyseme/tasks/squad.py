@@ -1,0 +1,116 @@
+"""Reading comprehension with BiDAF and self-attention: which words of the paragraph answer the question?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from polyseme.errors import InputError
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.paragraphs import text_batch
+from polyseme.tasks.scores import Scores
+from polyseme.tasks.squad_data import Paragraph, Question, paragraph_of, read_squad
+from polyseme.tasks.squad_metrics import score_answers
+from polyseme.tasks.squad_network import Bidaf, BidafSizes, QuestionBatch
+
+PRESETS = {
+    "paper": Preset(
+        BidafSizes(),
+        TrainingChoices(epochs=20, batch=45, rate=1.0, optimizer="adadelta", patience=5, halve_after=0),
+        InputChoices(elmo="both"),
+    ),
+    "cpu": Preset(
+        BidafSizes(hidden=50, longest_paragraph=250),
+        TrainingChoices(epochs=6, batch=32, rate=0.002, patience=2, halve_after=1, share=0.1),
+        InputChoices(elmo="both", characters=32),
+    ),
+}
+
+
+class Squad(Definition[Question, BidafSizes]):
+    """SQuAD v1.1 and files like it."""
+
+    name = "squad"
+    title = "reading comprehension"
+    metric = "f1"
+    suffixes = (".json",)
+    presets = PRESETS
+
+    def read(self, path: Path) -> list[Question]:
+        return read_squad(path).questions
+
+    def examples(self, item: Any, split: Split) -> list[Question]:
+        """An object with context and question, or with context and a list of questions."""
+        asked = item.get("question") if isinstance(item, dict) else None
+        questions: list[Any] = asked if isinstance(asked, list) else [asked]
+        if not isinstance(item, dict) or not all(map(_is_text, [item.get("context"), *questions])):
+            shown = json.dumps(item, ensure_ascii=False)[:60]
+            raise InputError(f"an answer needs an object with a context and a question, not {shown}")
+        paragraph = paragraph_of(item["context"], split(item["context"]))
+        name = str(item.get("id", ""))
+        return [Question(name, text, paragraph_of(text, split(text)).tokens, paragraph, (), ()) for text in questions]
+
+    def sentences(self, example: Question) -> Sequence[Sequence[str]]:
+        return [*_sentences(example.paragraph), example.tokens]
+
+    def for_training(self, examples: list[Question], network: BidafSizes) -> list[Question]:
+        """Questions whose answer has a place, in paragraphs that are not too long."""
+        return [q for q in examples if q.spans and len(q.paragraph.tokens) <= network.longest_paragraph]
+
+    def vocabularies(self, examples: Sequence[Question]) -> Vocabularies:
+        return {}
+
+    def network(self, sizes: BidafSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> Bidaf:
+        return Bidaf(sizes, tokens)
+
+    def collate(self, examples: Sequence[Question], vocabularies: Vocabularies, features: Features) -> QuestionBatch:
+        numbers: dict[Paragraph, int] = {}
+        which = torch.tensor([numbers.setdefault(example.paragraph, len(numbers)) for example in examples])
+        starts = ends = None
+        if all(example.spans for example in examples):
+            starts = torch.tensor([example.spans[0][0] for example in examples])
+            ends = torch.tensor([example.spans[0][1] - 1 for example in examples])
+        paragraphs = text_batch([_sentences(paragraph) for paragraph in numbers], features)
+        return QuestionBatch(paragraphs, features([example.tokens for example in examples]), which, starts, ends)
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[Question]) -> Scores:
+        pairs = zip(examples, predictions, strict=True)
+        answers = {example.id: example.paragraph.answer(*found["span"]) for example, found in pairs}
+        return Scores(score_answers(answers, {example.id: example.answers for example in examples}))
+
+    def record(self, example: Question, prediction: Any) -> dict[str, Any]:
+        start, end = prediction["span"]
+        first, last = example.paragraph.offsets[start][0], example.paragraph.offsets[end - 1][1]
+        return {
+            **({"id": example.id} if example.id else {}),
+            "question": example.text,
+            "answer": example.paragraph.answer(start, end),
+            "start": first,
+            "end": last,
+            "probability": prediction["share"],
+        }
+
+    def write(self, pairs: Iterable[tuple[Question, Any]]) -> Iterator[str]:
+        """The official predictions file: one JSON object, answers by the question's id."""
+        yield "{"
+        for number, (example, prediction) in enumerate(pairs):
+            answer = example.paragraph.answer(*prediction["span"])
+            name = json.dumps(example.id or str(number), ensure_ascii=False)
+            yield f"{',' if number else ''}\n{name}: {json.dumps(answer, ensure_ascii=False)}"
+        yield "\n}\n"
+
+
+def _sentences(paragraph: Paragraph) -> list[Sequence[str]]:
+    return [paragraph.tokens[start:end] for start, end in paragraph.sentences]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+TASK = Squad()

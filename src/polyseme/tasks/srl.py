@@ -1,0 +1,167 @@
+"""Semantic role labelling: for every predicate of a sentence, who does what to whom, when, where and how."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from polyseme.errors import InputError
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.role_tags import spans_to_tags
+from polyseme.tasks.scores import Scores, precision_recall_f1
+from polyseme.tasks.srl_data import (
+    Frame,
+    RoleSpan,
+    SrlSentence,
+    new_sentence,
+    read_srl,
+    sentence_lines,
+    with_frames,
+)
+from polyseme.tasks.srl_metrics import RoleScore, score_roles
+from polyseme.tasks.srl_network import FrameBatch, RoleTagger, SrlSizes
+
+
+@dataclass(frozen=True, slots=True)
+class SrlExample:
+    """A sentence; its predicates where they are given, and all that its file says of it where it comes from one."""
+
+    words: tuple[str, ...]
+    predicates: tuple[int, ...] | None
+    gold: SrlSentence | None
+
+
+PRESETS = {
+    "paper": Preset(
+        SrlSizes(),
+        TrainingChoices(epochs=200, batch=32, rate=1.0, optimizer="adadelta", clip=1.0, patience=20, halve_after=0),
+        InputChoices(elmo="input"),
+    ),
+    "cpu": Preset(
+        SrlSizes(hidden=100, layers=4, predicate_dim=32, detector=50),
+        TrainingChoices(epochs=8, batch=24, rate=0.002, clip=1.0, patience=3, halve_after=1, share=0.5),
+        InputChoices(elmo="input", characters=32),
+    ),
+}
+
+
+class Srl(Definition[SrlExample, SrlSizes]):
+    """CoNLL-2005, CoNLL-2012 and files like them."""
+
+    name = "srl"
+    title = "semantic roles"
+    metric = "f1"
+    suffixes = (".props", "conll", ".txt", "")
+    presets = PRESETS
+
+    def read(self, path: Path) -> list[SrlExample]:
+        return [
+            SrlExample(sentence.words, tuple(frame.predicate for frame in sentence.frames), sentence)
+            for sentence in read_srl(path).sentences
+        ]
+
+    def examples(self, item: Any, split: Split) -> list[SrlExample]:
+        """A text, tokens, or an object with text or tokens and perhaps predicates, the places of tokens."""
+        if isinstance(item, dict):
+            given = item.get("predicates")
+            item = item.get("tokens", item.get("text"))
+            if given is not None:
+                return [_with_predicates(item, given)]
+        if isinstance(item, str):
+            return [SrlExample(tuple(sentence.tokens), None, None) for sentence in split(item)]
+        return [SrlExample(_tokens(item), None, None)]
+
+    def sentences(self, example: SrlExample) -> Sequence[Sequence[str]]:
+        return (example.words,)
+
+    def vocabularies(self, examples: Sequence[SrlExample]) -> Vocabularies:
+        """The roles, the most frequent first."""
+        roles = Counter(
+            span.role for example in examples if example.gold for frame in example.gold.frames for span in frame.spans
+        )
+        return {"roles": sorted(roles, key=lambda role: (-roles[role], role))}
+
+    def network(self, sizes: SrlSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> RoleTagger:
+        return RoleTagger(sizes, vocabularies["roles"], tokens)
+
+    def collate(self, examples: Sequence[SrlExample], vocabularies: Vocabularies, features: Features) -> FrameBatch:
+        pairs = [(row, place) for row, example in enumerate(examples) for place in example.predicates or ()]
+        tags = None
+        if all(example.gold is not None for example in examples):
+            tags = torch.zeros(len(pairs), max(len(example.words) for example in examples), dtype=torch.int64)
+            frames = [
+                (frame, len(example.words)) for example in examples if example.gold for frame in example.gold.frames
+            ]
+            for row, (frame, count) in enumerate(frames):
+                tags[row, :count] = torch.tensor(spans_to_tags(frame.spans, vocabularies["roles"], count))
+        where = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2)
+        given = [None if example.predicates is None else list(example.predicates) for example in examples]
+        return FrameBatch(features([example.words for example in examples]), given, where[:, 0], where[:, 1], tags)
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[SrlExample]) -> Scores:
+        """Roles of the given predicates; beside them, how well the predicates themselves were found."""
+        predicted, gold, places = list[Sequence[RoleSpan]](), list[Sequence[RoleSpan]](), [0, 0, 0]
+        for found, example in zip(predictions, examples, strict=True):
+            assert example.gold is not None, "a score needs roles"
+            predicted += [_spans(frame) for frame in found["frames"]]
+            gold += [frame.spans for frame in example.gold.frames]
+            detected, there = set(found["detected"]), {frame.predicate for frame in example.gold.frames}
+            sizes = (len(detected & there), len(detected), len(there))
+            places = [total + size for total, size in zip(places, sizes, strict=True)]
+        overall, roles = score_roles(predicted, gold)
+        values = _percent(overall)
+        del values["support"]
+        values["predicate_f1"] = precision_recall_f1(*places)["f1"]
+        return Scores(values, {role: _percent(score) for role, score in roles.items()})
+
+    def record(self, example: SrlExample, prediction: Any) -> dict[str, Any]:
+        frames = []
+        for frame in prediction["frames"]:
+            roles = [
+                {"role": role, "start": start, "end": end, "text": " ".join(example.words[start:end])}
+                for start, end, role in frame["spans"]
+            ]
+            frames.append({"predicate": frame["predicate"], "word": example.words[frame["predicate"]], "roles": roles})
+        return {"tokens": list(example.words), "frames": frames}
+
+    def write(self, pairs: Iterable[tuple[SrlExample, Any]]) -> Iterator[str]:
+        for number, (example, prediction) in enumerate(pairs):
+            frames = [Frame(f["predicate"], example.words[f["predicate"]], _spans(f)) for f in prediction["frames"]]
+            if example.gold is not None:
+                sentence = with_frames(example.gold, frames)
+            else:
+                sentence = new_sentence(example.words, frames, is_first=number == 0)
+            yield "".join(line + "\n" for line in sentence_lines(sentence))
+        yield "\n"
+
+
+def _spans(frame: Mapping[str, Any]) -> tuple[RoleSpan, ...]:
+    return tuple(RoleSpan(start, end, role) for start, end, role in frame["spans"])
+
+
+def _percent(score: RoleScore) -> dict[str, float]:
+    return precision_recall_f1(score.correct, score.predicted, score.gold)
+
+
+def _tokens(item: Any) -> tuple[str, ...]:
+    if not isinstance(item, list | tuple) or not item or not all(isinstance(token, str) and token for token in item):
+        shown = json.dumps(item, ensure_ascii=False)[:60]
+        raise InputError(f"semantic roles need a text or a list of tokens, not {shown}")
+    return tuple(item)
+
+
+def _with_predicates(item: Any, given: Any) -> SrlExample:
+    words = _tokens(item)
+    if not isinstance(given, list) or not all(isinstance(p, int) and 0 <= p < len(words) for p in given):
+        raise InputError(f"predicates should be places of tokens from 0 to {len(words) - 1}, not {json.dumps(given)}")
+    return SrlExample(words, tuple(sorted(set(given))), None)
+
+
+TASK = Srl()

@@ -1,0 +1,124 @@
+"""The span ranker against its definition: pairs one by one, the loss by enumeration, chains by following links."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tasks.small_features import WHERE, small_features, small_inputs
+
+from polyseme.tasks.coref import TASK, cut_document
+from polyseme.tasks.coref_data import CorefDocument, new_document
+from polyseme.tasks.coref_network import CorefSizes, Ranking, SpanRanker, chain_of_spans
+from polyseme.tasks.coref_spans import distance_buckets
+
+SIZES = CorefSizes(hidden=4, scorer=5, feature=3, widest=3, antecedents=4, kept=0.8, dropout=0.0, input_dropout=0.0)
+HEAD_BIASES = ("head.0.bias", "head.2.bias")
+GENRES = {"genres": ["bc", "nw"]}
+TEXT = CorefDocument(
+    name="nw/x",
+    part=0,
+    sentences=(("a", "b", "c"), ("d", "a"), ("e", "f", "g", "h")),
+    speakers=("x", "x", "x", "-", "-", "y", "y", "x", "x"),
+    chains={4: ((0, 1), (4, 5)), 7: ((1, 3), (3, 4), (5, 7))},
+)
+
+
+def ranker(elmo: str = "none") -> tuple[SpanRanker, object]:
+    features = small_features(elmo)  # type: ignore[arg-type]
+    return TASK.network(SIZES, GENRES, small_inputs(features)), features
+
+
+def test_scores_are_those_of_networks_over_joined_vectors() -> None:
+    """The first layers are split into parts for speed; here they are put together again, pair by pair."""
+    network, features = ranker()
+    network.eval()
+    [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
+    ranking = network.rank(document)
+    x, h = network._read(document)
+    vectors = []
+    for start, last in zip(ranking.starts.tolist(), ranking.lasts.tolist(), strict=True):
+        shares = torch.softmax(network.head(h[start : last + 1]).squeeze(1), dim=0)
+        head = shares @ x[start : last + 1]
+        vectors.append(torch.cat([h[start], h[last], head, network.width.weight[last - start]]))
+    mention = [network.mention_score(network.mention(g)) for g in vectors]
+    assert network.speaker is not None and network.genre is not None
+    first = torch.cat(
+        [layer.weight for layer in (network.anaphor, network.antecedent, network.product, network.pair)], dim=1
+    )
+    for i in range(len(vectors)):
+        assert float(ranking.scores[i, 0]) == 0
+        for back in range(1, ranking.scores.shape[1]):
+            j = i - back
+            if j < 0:
+                assert ranking.scores[i, back] < -1e30
+                continue
+            speakers = [TEXT.speakers[int(ranking.starts[k])] for k in (i, j)]
+            same = int(speakers[0] == speakers[1] != "-")
+            distance = network.distance.weight[int(distance_buckets(torch.tensor(back)))]
+            features_ = torch.cat([distance, network.speaker.weight[same], network.genre.weight[2]])
+            joined = torch.cat([vectors[i], vectors[j], vectors[i] * vectors[j], features_])
+            expected = network.pair_score(first @ joined + network.product.bias) + mention[i] + mention[j]
+            assert float(ranking.scores[i, back]) == pytest.approx(float(expected), abs=1e-4)
+
+
+def test_the_loss_is_that_of_all_true_antecedents_together() -> None:
+    network, features = ranker()
+    network.eval()
+    [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
+    ranking = network.rank(document)
+    spans = [(a, b + 1) for a, b in zip(ranking.starts.tolist(), ranking.lasts.tolist(), strict=True)]
+    chain = {mention: number for number, mentions in TEXT.chains.items() for mention in mentions}
+    losses = []
+    for i, span in enumerate(spans):
+        shares = torch.softmax(ranking.scores[i], dim=0)
+        true = [
+            back
+            for back in range(1, len(shares))
+            if i - back >= 0 and span in chain and chain.get(spans[i - back]) == chain[span]
+        ]
+        losses.append(-sum(shares[back] for back in true or [0]).log())  # type: ignore[union-attr]
+    assert float(network([document])) == pytest.approx(float(torch.stack(losses).mean()), abs=1e-4)
+    assert len(spans) == 8  # 0.8 of nine tokens, rounded up
+
+
+def test_spans_know_their_chain() -> None:
+    ranking = Ranking(torch.tensor([0, 1, 4]), torch.tensor([0, 1, 5]), torch.zeros(3, 1))
+    mentions = torch.tensor([[0, 0, 1], [4, 5, 2], [1, 8, 3]])  # the last one is wider than any candidate
+    assert chain_of_spans(ranking, mentions, 9, 3).tolist() == [1, 0, 2]
+
+
+def test_chains_follow_the_best_antecedents(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, features = ranker()
+    [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
+    scores = torch.tensor([[0, -9, -9], [0, -1, -9], [0, 1, 2], [0, -1, 3], [0, -2, -1], [0, 5, 1]]).float()
+    places = torch.arange(6)
+    monkeypatch.setattr(network, "rank", lambda given: Ranking(places, places, scores))
+    assert network.predict([document]) == [[[[0, 1], [2, 3]], [[1, 2], [3, 4]], [[4, 5], [5, 6]]]]
+
+
+@pytest.mark.parametrize("elmo", WHERE)
+def test_every_parameter_takes_part(elmo: str) -> None:
+    network, features = ranker(elmo)
+    network(TASK.collate([TEXT], GENRES, features)).backward()  # type: ignore[arg-type]
+    still = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
+    # what all tokens of a span share moves no softmax over them
+    assert [name for name in still if not name.startswith("tokens.") and name not in HEAD_BIASES] == []
+
+
+def test_a_document_without_words_has_no_chains() -> None:
+    network, features = ranker()
+    empty = new_document("-", [], {})
+    assert network.eval().predict(TASK.collate([empty], GENRES, features)) == [[]]  # type: ignore[arg-type]
+
+
+def test_a_document_of_one_word() -> None:
+    network, features = ranker()
+    assert network.eval().predict(TASK.collate([new_document("-", [["a"]], {})], GENRES, features)) == [[]]  # type: ignore[arg-type]
+
+
+def test_pieces_keep_the_chains_that_lie_in_them() -> None:
+    first, second = cut_document(TEXT, 2)
+    assert first.sentences == TEXT.sentences[:2]
+    assert first.chains == {4: ((0, 1), (4, 5)), 7: ((1, 3), (3, 4))}
+    assert (second.sentences, second.chains, second.speakers) == (TEXT.sentences[2:], {}, TEXT.speakers[5:])
+    assert cut_document(TEXT, 50)[0].chains == TEXT.chains
