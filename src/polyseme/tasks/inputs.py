@@ -184,7 +184,7 @@ class TokenInputs(nn.Module):
         """What the mixes have learned: each layer's share, and the scale behind it."""
         mixes = {"input": self.input_mix, "output": self.output_mix}
         return {
-            name: [*(round(share, 4) for share in mix.shares().tolist()), round(float(mix.scale), 4)]
+            name: [*(round(share, 4) for share in mix.shares().tolist()), round(mix.scale.item(), 4)]
             for name, mix in mixes.items()
             if mix is not None
         }

@@ -78,7 +78,8 @@ class LayerCache:
         with Progress(sum(len(s) for s in missing.values()), "reading with ELMo") as progress:
             for keys in groups:
                 group = {key: missing[key] for key in keys}
-                if not self._make_room(sum(len(s) for s in group.values()) * self._bytes_per_token):
+                tokens = sum(len(s) for s in group.values())
+                if not self._make_room(_HEAD.size + len(group) * (_DIGEST + 8) + tokens * self._bytes_per_token):
                     return
                 self._add(group, progress)
 

@@ -108,7 +108,7 @@ def _first_misfit(sentences: Sequence[Sequence[str]], scheme: Scheme) -> tuple[i
     letters = LETTERS[scheme]
     known = {"O", "B", "I", letters.last, letters.single}
     for number, tags in enumerate(sentences):
-        for token, (before, tag) in enumerate(zip(["O", *tags[:-1]], tags, strict=True)):
+        for token, (before, tag) in enumerate(zip(["O", *tags], tags, strict=False)):
             if tag[:1] not in known or not may_follow(before, tag, scheme):
                 return number, token
         if tags and not may_end(tags[-1], scheme):

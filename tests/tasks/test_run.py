@@ -1,0 +1,222 @@
+"""Runs: they learn, describe themselves, go on after a kill with the same losses, and are read back as a Task."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from names import write_names
+
+from polyseme.errors import ConfigError, FormatError, InputError, JobError
+from polyseme.tasks import run as runs
+from polyseme.tasks import training
+from polyseme.tasks.data_files import find_data
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.run import Finished, RunPlan, change_preset, train_task
+from polyseme.tasks.task import Task
+from polyseme.tasks.training import Progress, Watch, batches_of_epoch, take_share
+
+SMALL = {
+    "hidden": 8,
+    "layers": 1,
+    "dropout": 0.1,
+    "characters": 8,
+    "static": "none",
+    "epochs": 6,
+    "batch": 4,
+    "rate": 0.02,
+}
+
+
+def plan(names: Path, out: Path, model: str, **changes: object) -> RunPlan:
+    preset = change_preset(find_task("ner").presets["cpu"], {**SMALL, "model": model, **changes})
+    return RunPlan("ner", find_data(names), out, preset, "cpu", seed=3)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, model: str) -> tuple[RunPlan, Finished]:
+    folder = tmp_path_factory.mktemp("run")
+    chosen = replace(plan(write_names(folder / "names"), folder / "run", model, elmo="both"), cache=folder / "cache")
+    return chosen, train_task(chosen)
+
+
+@pytest.fixture
+def finished(original: tuple[RunPlan, Finished], names: Path, tmp_path: Path) -> tuple[RunPlan, Finished]:
+    """A copy that a test may spoil."""
+    shutil.copytree(original[0].out, tmp_path / "run")
+    return replace(original[0], out=tmp_path / "run", data=find_data(names)), original[1]
+
+
+def history(out: Path) -> list[dict[str, float]]:
+    """Without the time that an epoch took."""
+    epochs = json.loads((out / "history.json").read_text(encoding="utf-8"))
+    return [{name: value for name, value in epoch.items() if name != "seconds"} for epoch in epochs]
+
+
+def test_it_learns_and_leaves_everything_behind(finished: tuple[RunPlan, Finished]) -> None:
+    chosen, result = finished
+    assert result.scores.values["f1"] > 95
+    assert set(result.mixes) == {"input", "output"}
+    assert sum(result.mixes["input"][:-1]) == pytest.approx(1, abs=1e-3)
+    about = json.loads((chosen.out / "run.json").read_text(encoding="utf-8"))
+    assert (about["task"], about["seed"], about["inputs"]["elmo"]) == ("ner", 3, "both")
+    assert about["data"]["train"]["name"] == "train.txt"
+    scores = json.loads((chosen.out / "scores.json").read_text(encoding="utf-8"))
+    assert scores["classes"]["PER"]["support"] == 16
+    assert (chosen.out / "confusion.png").read_bytes().startswith(b"\x89PNG")
+    losses = [epoch["loss"] for epoch in history(chosen.out)]
+    assert losses[-1] < losses[0] / 2
+    assert not [path.name for path in chosen.out.iterdir() if path.suffix in (".pkl", ".pt", ".partial", ".lock")]
+
+
+def test_a_task_is_loaded_and_predicts_what_it_scored(finished: tuple[RunPlan, Finished], names: Path) -> None:
+    chosen, result = finished
+    task = Task.load(chosen.out)
+    assert task.evaluate(names / "dev.txt").values == result.scores.values
+    (text,) = task.predict("Eve saw new Lima .")
+    (tokens,) = task.predict([["Eve", "saw", "new", "Lima", "."]])
+    (listed,) = task.predict({"tokens": ["Eve", "saw", "new", "Lima", "."]})
+    assert text == tokens == listed
+    assert [entity["text"] for entity in text["entities"]] == ["Eve", "Lima"]
+    assert task.predict([]) == []
+    assert [record["tokens"] for record in task.predict([["Ada"], [], ["Bob", "."]])] == [["Ada"], [], ["Bob", "."]]
+    written = "".join(task.definition.write(task.stream([["Ada", "left"]])))
+    assert written == "Ada\tB-PER\nleft\tO\n\n"
+
+
+def test_predictions_do_not_depend_on_batch_mates(finished: tuple[RunPlan, Finished]) -> None:
+    task = Task.load(finished[0].out)
+    items = [["Ada"], ["Bob", "left", "new", "Oslo", "."], ["new"] * 30, ["Rome"]]
+    assert task.predict(items) == [task.predict([item])[0] for item in items]
+
+
+def test_the_model_may_have_moved_but_not_changed(
+    finished: tuple[RunPlan, Finished], model: str, tmp_path: Path
+) -> None:
+    from tiny import tiny_model
+
+    from polyseme.formats.native import save_native
+
+    save_native(tiny_model(seed=1), tmp_path / "other")
+    with pytest.raises(ConfigError, match="another model"):
+        Task.load(finished[0].out, model=str(tmp_path / "other"))
+    about = json.loads((finished[0].out / "run.json").read_text(encoding="utf-8"))
+    about["inputs"]["model"] = str(tmp_path / "gone")
+    (finished[0].out / "run.json").write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(FormatError, match="--model"):
+        Task.load(finished[0].out)
+    assert Task.load(finished[0].out, model=model).predict([["Ada"]])
+
+
+def test_a_run_that_was_killed_goes_on_with_the_same_losses(
+    names: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = plan(names, tmp_path / "whole", model, epochs=4)
+    train_task(whole)
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)  # after every step
+    broken = plan(names, tmp_path / "broken", model, epochs=4)
+
+    class Killed(Exception):
+        pass
+
+    for kill_at in (2, 7, 11):
+
+        def stepped(progress: Progress, batches: int, kill_at: int = kill_at) -> None:
+            if progress.step == kill_at:
+                raise Killed
+
+        with pytest.raises(Killed):
+            train_task(broken, resume=kill_at > 2, watch=Watch(stepped=stepped))
+    train_task(broken, resume=True)
+    assert history(broken.out) == history(whole.out)
+    task, again = Task.load(whole.out), Task.load(broken.out)
+    for (name, a), (_, b) in zip(
+        task.place.network.state_dict().items(), again.place.network.state_dict().items(), strict=True
+    ):
+        assert torch.equal(a, b), name
+
+
+def test_the_same_seed_is_the_same_run_and_another_is_not(names: Path, tmp_path: Path, model: str) -> None:
+    plans = [replace(plan(names, tmp_path / f"run{i}", model, epochs=1), seed=seed) for i, seed in enumerate((1, 1, 2))]
+    for chosen in plans:
+        train_task(chosen)
+    first, second, third = (history(chosen.out) for chosen in plans)
+    assert first == second
+    assert first != third
+
+
+def test_a_run_is_not_overwritten_or_mixed_up(finished: tuple[RunPlan, Finished], names: Path, model: str) -> None:
+    chosen, result = finished
+    with pytest.raises(JobError, match="--resume"):
+        train_task(chosen)
+    with pytest.raises(JobError, match="inputs"):
+        train_task(plan(names, chosen.out, model, elmo="none"), resume=True)
+    (names / "train.txt").write_text("Ada\tB-PER\n", encoding="utf-8")
+    with pytest.raises(JobError, match="data"):
+        train_task(chosen, resume=True)
+
+
+def test_a_finished_run_may_go_on_with_more_epochs(finished: tuple[RunPlan, Finished]) -> None:
+    chosen, result = finished
+    longer = replace(chosen, preset=change_preset(chosen.preset, {"epochs": 7, "patience": 9}))
+    assert train_task(longer, resume=True).progress.epoch == 7
+
+
+def test_training_stops_when_dev_gets_no_better(names: Path, tmp_path: Path, model: str) -> None:
+    chosen = plan(names, tmp_path / "run", model, elmo="none", epochs=50, patience=2)
+    result = train_task(chosen)
+    assert result.progress.epoch == result.progress.best_epoch + 2 < 50
+    assert result.scores.values["f1"] == result.progress.best
+
+
+def test_files_without_examples_and_folders_without_runs_are_refused(names: Path, tmp_path: Path, model: str) -> None:
+    (names / "dev.txt").write_text("\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"dev.txt"):
+        train_task(plan(names, tmp_path / "run", model, elmo="none"))
+    with pytest.raises(FormatError, match=r"run.json"):
+        Task.load(tmp_path)
+
+
+def test_a_choice_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"colour.*hidden"):
+        change_preset(find_task("ner").presets["cpu"], {"colour": 1})
+    with pytest.raises(ConfigError, match="ner"):
+        find_task("parsing")
+
+
+def test_every_example_once_an_epoch_and_neighbours_of_the_same_length() -> None:
+    sizes = [(7 * i) % 23 for i in range(300)]
+    first, again, other = (batches_of_epoch(sizes, 8, 0, epoch) for epoch in (0, 0, 1))
+    assert first == again != other
+    assert sorted(row for rows in first for row in rows) == list(range(300))
+    assert sum(max(sizes[r] for r in rows) - min(sizes[r] for r in rows) for rows in first) / len(first) < 3
+
+
+def test_a_share_is_the_same_for_every_seed() -> None:
+    assert take_share(list(range(10)), 0.3) == take_share(list(range(10)), 0.3)
+    assert len(take_share(list(range(10)), 0.3)) == 3
+    assert take_share([1, 2], 1.0) == [1, 2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
+@pytest.mark.slow
+def test_ctrl_c_saves_the_step(names: Path, tmp_path: Path, model: str) -> None:
+    script = (
+        "import sys, os, signal\nfrom pathlib import Path\nsys.path.insert(0, sys.argv[4])\n"
+        "from test_run import plan, train_task, Watch\n"
+        "def stepped(progress, batches):\n    if progress.step == 5: os.kill(os.getpid(), signal.SIGINT)\n"
+        "train_task(plan(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]), watch=Watch(stepped=stepped))\n"
+    )
+    arguments = [str(names), str(tmp_path / "run"), model, str(Path(__file__).parent)]
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGINT or "KeyboardInterrupt" in done.stderr
+    assert (tmp_path / "run" / "last.safetensors").exists()
+    assert train_task(plan(names, tmp_path / "run", model), resume=True).progress.epoch == 6
+    assert runs.LAST == "last.safetensors"
