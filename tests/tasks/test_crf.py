@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import torch
 from hypothesis import given, settings
@@ -30,7 +30,7 @@ def allowed_sequences(tags: list[str], length: int, scheme: Scheme | None) -> li
         if scheme is None:
             return True
         named = [tags[tag] for tag in path]
-        steps = all(may_follow(a, b, scheme) for a, b in zip(named, named[1:], strict=False))
+        steps = all(may_follow(a, b, scheme) for a, b in pairwise(named))
         return steps and may_start(named[0], scheme) and may_end(named[-1], scheme)
 
     return [path for path in product(range(len(tags)), repeat=length) if allowed(path)]

@@ -153,7 +153,7 @@ def test_the_same_seed_is_the_same_run_and_another_is_not(names: Path, tmp_path:
 
 
 def test_a_run_is_not_overwritten_or_mixed_up(finished: tuple[RunPlan, Finished], names: Path, model: str) -> None:
-    chosen, result = finished
+    chosen, _result = finished
     with pytest.raises(JobError, match="--resume"):
         train_task(chosen)
     with pytest.raises(JobError, match="inputs"):
@@ -164,7 +164,7 @@ def test_a_run_is_not_overwritten_or_mixed_up(finished: tuple[RunPlan, Finished]
 
 
 def test_a_finished_run_may_go_on_with_more_epochs(finished: tuple[RunPlan, Finished]) -> None:
-    chosen, result = finished
+    chosen, _result = finished
     longer = replace(chosen, preset=change_preset(chosen.preset, {"epochs": 7, "patience": 9}))
     assert train_task(longer, resume=True).progress.epoch == 7
 

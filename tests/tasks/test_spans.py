@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import pytest
@@ -34,7 +35,7 @@ def test_tags_say_what_the_spans_are(sentence: tuple[list[Span], int], scheme: S
     tags = tags_of(spans, length, scheme)
     assert len(tags) == length
     assert spans_of(tags, scheme) == spans
-    assert all(may_follow(a, b, scheme) for a, b in zip(tags, tags[1:], strict=False))
+    assert all(may_follow(a, b, scheme) for a, b in itertools.pairwise(tags))
     assert not tags or may_start(tags[0], scheme)
 
 
