@@ -39,7 +39,7 @@ State = Literal["reset", "warm", "carry"]
 Item = str | Sequence[str]
 
 #: Positions that are encoded together; texts beyond wait their turn, so that memory does not grow with their number.
-WINDOW_POSITIONS = 32_768
+WINDOW_POSITIONS = 8192
 
 #: What a model reads once at load with ``state="warm"``: plain prose, in words that every model can spell.
 WARM_TEXT = (

@@ -168,6 +168,27 @@ class TestThreads:
         finally:
             torch.set_num_threads(before)
 
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_a_second_thread_works_only_where_the_caller_allows_two(
+        self, threads: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("polyseme.engine.engine.TWO_THREADS_FROM", 1)
+        workers = set()
+        run = Direction.run
+
+        def watched(self: Direction, *rest: object) -> None:
+            workers.add(threading.get_ident())
+            run(self, *rest)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Direction, "run", watched)
+        before = torch.get_num_threads()
+        try:
+            torch.set_num_threads(threads)
+            Engine(random_model()).encode(MANY)
+        finally:
+            torch.set_num_threads(before)
+        assert len(workers) == threads
+
     def test_two_threads_and_one_give_the_same_bits(self, monkeypatch: pytest.MonkeyPatch) -> None:
         engine = Engine(random_model())
         alone = engine.encode(MANY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,10 +71,13 @@ def test_what_was_used_last_stays() -> None:
     assert table.encoded.count("7") == 1
 
 
-def test_the_table_grows_with_what_it_holds() -> None:
+def test_the_table_grows_with_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyseme.engine.token_rows.FIRST_BYTES_ON_CPU", 0)
     table = Counted(limit=1_000_000)
-    table.values([[str(n) for n in range(3000)]])
-    assert 3002 <= len(table.rows.table) <= 6004
+    for n in range(100):
+        table.values([[str(100 * n + i) for i in range(100)]])
+    assert 10_002 <= len(table.rows.table) <= 20_004
+    assert table.values([["7", "9999"]]) == [-1, 7, 9999, -2]
 
 
 def test_very_long_tokens_are_not_kept() -> None:

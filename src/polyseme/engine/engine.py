@@ -56,7 +56,7 @@ class Engine:
         limit = int(cache_mb * 2**20) // (4 * self.config.projection + KEY_BYTES)
         self._rows = TokenRows(self._encode_keys, self.config.projection, limit, self.device)
         self._batch_positions = BATCH_POSITIONS
-        self._pair = Pair()
+        self._pair, self._threads = Pair(), 1
         self._lock = threading.Lock()
 
     @property
@@ -105,7 +105,7 @@ class Engine:
         return {name: tensor.to(self.device, torch.float32) for name, tensor in self._stored.tensors.items()}
 
     def _run(self, call: Call) -> list[Tensor]:
-        with self._lock, one_intraop_thread(), torch.inference_mode():
+        with self._lock, one_intraop_thread() as self._threads, torch.inference_mode():
             lengths = [len(sentence) + 2 for sentence in call.sentences]
             waiting = plan_batches(lengths, self._batch_positions)
             waiting.reverse()
@@ -174,8 +174,8 @@ class Engine:
         return max(len(batch.sentences), self.config.projection // 64) * self.config.cell
 
     def _at_once(self, here: Callable[[], None], there: Callable[[], None], work: int) -> None:
-        """Both jobs: on two threads where ``work`` is worth it and the device is the CPU."""
-        if work >= TWO_THREADS_FROM and self.device.type == "cpu":
+        """Both jobs: on two threads where ``work`` is worth it, the caller allows two and the device is the CPU."""
+        if work >= TWO_THREADS_FROM and self._threads > 1 and self.device.type == "cpu":
             self._pair.run(here, there)
         else:
             here()

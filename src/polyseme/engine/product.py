@@ -8,6 +8,7 @@ how many rows it needs to keep the bits, and never runs with fewer.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-#: Beyond so many rows their number is rounded up, so that oneDNN compiles and keeps few kernels.
-EXACT_ROWS, ROUND_TO = 64, 32
+#: oneDNN compiles and keeps a kernel of half a megabyte for each number of rows; so there are few numbers: the number
+#: is rounded up to a multiple of the second where it is at most the first.
+ROUNDING = ((4, 1), (64, 4), (sys.maxsize, 32))
 #: Numbers of rows that are tried; with the last of them every BLAS tried keeps the bits.
-PROBED_ROWS = (1, 2, 3, 4, 8, 16)
+PROBED_ROWS, MANY_ROWS = (1, 2, 3, 4, 8, 16), 64
 #: What was found, by kind of kernel, K and N.
 _LEAST_ROWS: dict[tuple[type, int, int], int] = {}
 
@@ -68,28 +70,34 @@ class Product:
         self.kernel = kind.of(weight)
         self.bias = bias
         self.least_rows = least_rows(self.kernel, *weight.shape) if on_cpu else 1
-        self.round_to = ROUND_TO if kind is Packed else 1
+        self.rounding = ROUNDING if kind is Packed else ((sys.maxsize, 1),)
 
     def __call__(self, x: Tensor) -> Tensor:
         """[R, K] → [R, N], a new tensor."""
         rows = x.shape[0]
-        if self.least_rows <= rows <= EXACT_ROWS:
+        filled = self._rows(rows)
+        if filled == rows:
             return self.kernel.times(x, self.bias)
-        return self.kernel.times(self._fill(x), self.bias)[:rows]
+        return self.kernel.times(_fill(x, filled), self.bias)[:rows]
 
     def plus(self, x: Tensor, other: Tensor) -> Tensor:
         """[R, K], [R, N] → ``other + x @ weight`` [R, N], a new tensor; the bias plays no part."""
         rows = x.shape[0]
-        if self.least_rows <= rows <= EXACT_ROWS:
+        filled = self._rows(rows)
+        if filled == rows:
             return self.kernel.plus(x, other)
-        return self.kernel.plus(self._fill(x), self._fill(other))[:rows]
+        return self.kernel.plus(_fill(x, filled), _fill(other, filled))[:rows]
 
-    def _fill(self, x: Tensor) -> Tensor:
-        """``x``, with rows of zeros behind it where it has too few."""
-        rows = max(len(x), self.least_rows)
-        if rows > EXACT_ROWS:
-            rows = -(-rows // self.round_to) * self.round_to
-        return x if rows == len(x) else torch.nn.functional.pad(x, (0, 0, 0, rows - len(x)))
+    def _rows(self, rows: int) -> int:
+        """With how many rows the kernel runs for so many."""
+        rows = max(rows, self.least_rows)
+        multiple = next(multiple for most, multiple in self.rounding if rows <= most)
+        return -(-rows // multiple) * multiple
+
+
+def _fill(x: Tensor, rows: int) -> Tensor:
+    """``x``, with rows of zeros behind it where it has too few."""
+    return torch.nn.functional.pad(x, (0, 0, 0, rows - len(x)))
 
 
 @cache
@@ -120,7 +128,7 @@ def least_rows(kernel: Plain | Packed, depth: int, columns: int) -> int:
     shape = (type(kernel), depth, columns)
     if shape not in _LEAST_ROWS:
         generator = torch.Generator().manual_seed(depth)
-        x = torch.randn(EXACT_ROWS, depth, dtype=torch.float32, generator=generator)
+        x = torch.randn(MANY_ROWS, depth, dtype=torch.float32, generator=generator)
         many = kernel.times(x, None)
         if not many.any():
             return PROBED_ROWS[-1]  # nothing but zeros says nothing about the shape

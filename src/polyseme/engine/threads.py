@@ -15,12 +15,12 @@ import torch
 
 
 @contextmanager
-def one_intraop_thread() -> Iterator[None]:
-    """One thread inside an operation; afterwards the number that the caller had."""
+def one_intraop_thread() -> Iterator[int]:
+    """One thread inside an operation; afterwards the number that the caller had, which is handed out."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        yield before
     finally:
         torch.set_num_threads(before)
 

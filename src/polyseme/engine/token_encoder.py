@@ -17,9 +17,10 @@ from torch.nn.functional import pad
 from polyseme.engine.product import Product
 from polyseme.nn.config import BiLMConfig, CharacterConfig
 
-#: Windows of the tokens that are encoded together, enough for the highways' full rate; and those in one product of the
-#: convolutions, few enough that its output stays in the cache.
-GROUP_WINDOWS, PIECE_WINDOWS = 2048, 512
+#: Tokens that are encoded together, enough for the highways' full rate, and always the same number where there are
+#: more, so that oneDNN compiles few kernels; and the windows in one product of the convolutions, few enough that its
+#: output stays in the cache.
+GROUP_TOKENS, PIECE_WINDOWS = 128, 512
 #: Filters are filled up to a multiple of this: torch computes what is left over of its vectors in another way, and
 #: which elements are left over would depend on the number of tokens.
 VECTOR = 32
@@ -40,10 +41,11 @@ class TokenEncoder:
 
     def groups(self, rows: Tensor) -> list[Tensor]:
         """[R, K] ids → the numbers of the rows, in groups that are encoded one after the other or at once."""
-        if self.characters is not None:
-            return self.characters.groups(rows[:, -self.characters.columns :])
-        starts = range(0, len(rows), GROUP_WINDOWS)
-        return [torch.arange(start, min(start + GROUP_WINDOWS, len(rows))) for start in starts]
+        if self.characters is None:
+            order = torch.arange(len(rows))
+        else:
+            order = torch.argsort(self.characters.lengths(rows[:, -self.characters.columns :]), stable=True)
+        return list(order.split(GROUP_TOKENS))
 
     def encode(self, rows: Tensor) -> Tensor:
         """[R, K] ids of one group → [R, D]"""
@@ -74,18 +76,6 @@ class CharacterCNN:
         self.bias = pad(torch.cat([tensors[f"{here}convolutions.{i}.bias"] for i in numbers]), (0, fill))
         self.activation: Callable[[Tensor], Tensor] = torch.relu_ if config.activation == "relu" else torch.tanh_
         self.highways = [highway(tensors, f"{here}highways.{k}.", fill) for k in range(config.highways)]
-
-    def groups(self, characters: Tensor) -> list[Tensor]:
-        """[R, C] ids → row numbers, sorted by length, in groups of about ``GROUP_WINDOWS`` windows."""
-        lengths = self.lengths(characters)
-        order = torch.argsort(lengths, stable=True)
-        sizes = (lengths[order] + 1).tolist()
-        groups, begin = list[Tensor](), 0
-        for end in range(1, len(sizes) + 1):
-            if end == len(sizes) or (end + 1 - begin) * sizes[end] > GROUP_WINDOWS:
-                groups.append(order[begin:end])
-                begin = end
-        return groups
 
     def lengths(self, characters: Tensor) -> Tensor:
         """[R, C] ids → [R] columns before the padding that ends each row."""

@@ -1,6 +1,6 @@
 """Each distinct token is encoded once, and its vector kept for later calls in one bounded table.
 
-The table is a tensor that grows up to the limit. When it is full, the half that was used longest ago makes room.
+When the table is full, the half of the rows that was used longest ago makes room.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Key = str | Boundary
 LONGEST_KEY = 200
 #: What a token takes beside its vector: its text and its place in the table, in bytes.
 KEY_BYTES = 200
-FIRST_ROWS = 1024
+#: What a table takes at first. On a CPU memory that was never written to takes no room, so it need not grow by copying.
+FIRST_ROWS, FIRST_BYTES_ON_CPU = 1024, 256 << 20
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ class TokenRows:
         room = max(0, min(self.limit // 2, self.limit - incoming) - len(here))
         kept = here + others[:room]
         old = np.array([self.where[key] for key in kept], dtype=np.int64)
-        capacity = max(FIRST_ROWS, len(kept) + incoming)
+        capacity = self._capacity(len(kept) + incoming)
         table = torch.empty(capacity, self.size, dtype=torch.float32, device=self.device)
         table[: len(kept)] = self.table[torch.from_numpy(old).to(self.device)]
         used = np.zeros(capacity, dtype=np.int64)
@@ -112,14 +113,18 @@ class TokenRows:
         self.filled = len(kept)
 
     def _reserve(self, rows: int) -> None:
-        """Grow the table by doubling, never beyond the limit unless one call needs more."""
-        capacity = len(self.table)
-        if rows <= capacity:
+        """Grow the table to hold so many rows."""
+        if rows <= len(self.table):
             return
-        capacity = max(rows, min(self.limit, 2 * capacity), FIRST_ROWS)
+        capacity = self._capacity(rows)
         table = torch.empty(capacity, self.size, dtype=torch.float32, device=self.device)
         table[: len(self.table)] = self.table
         self.table, self.used = table, np.concatenate([self.used, np.zeros(capacity - len(self.used), dtype=np.int64)])
+
+    def _capacity(self, rows: int) -> int:
+        """Rows of a table that is to hold ``rows``: twice as many as before, within the limit if that is enough."""
+        first = FIRST_BYTES_ON_CPU // (4 * self.size) if self.device.type == "cpu" else FIRST_ROWS
+        return max(rows, min(self.limit, max(first, 2 * len(self.table))))
 
     def _forget_long(self, keys: list[Key]) -> None:
         for key in keys:

@@ -45,8 +45,8 @@ class TwinLayer:
         """[steps, D] input for each direction → [steps, D] output for each."""
         forward, backward = self.layers
         gates = torch.stack([forward.input(x[0]), backward.input(x[1])], dim=1)  # [steps, 2, 4H]
-        h = torch.cat([forward.h, backward.h])  # [2, D]
-        c2 = torch.cat([forward.c2, backward.c2])  # [2, H]
+        h = torch.cat([forward.h[:1], backward.h[:1]])  # [2, D]
+        c2 = torch.cat([forward.c2[:1], backward.c2[:1]])  # [2, H]
         cell_clip, clip = self.config.cell_clip, self.config.projection_clip
         outputs = []
         for now in gates.unbind(0):
