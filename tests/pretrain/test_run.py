@@ -81,6 +81,17 @@ def test_a_run_that_was_interrupted_goes_on_with_the_same_bits(plan: RunPlan, tm
     assert load(plan.out / "model").fingerprint() == load(tmp_path / "whole" / "model").fingerprint()
 
 
+def test_the_best_model_so_far_can_be_tried_while_the_run_goes_on(plan: RunPlan) -> None:
+    seen: list[int] = []
+
+    def look(report: Any) -> None:
+        if (plan.out / "model").is_dir():
+            seen.append(load(plan.out / "model").card["training"]["tokens_seen"])
+
+    pretrain(plan, watch=Watch(stepped=look))
+    assert seen and seen == sorted(seen) and seen[0] < load(plan.out / "model").card["training"]["tokens_seen"]
+
+
 def test_ctrl_c_finishes_the_step_and_saves_it(plan: RunPlan) -> None:
     endless = replace(plan, recipe=small_recipe(budget={"tokens": 10**9, "validate_every": 10**9}))
     process = start(endless)

@@ -201,6 +201,8 @@ class _Run:
 
         def improved(training: Training) -> None:
             save_checkpoint(training, out / BEST, self.fingerprint)
+            if first:  # so that it can be tried while the training goes on
+                self._save_model(training.tokens)
 
         def checkpoint(training: Training) -> None:
             if journal is not None:
@@ -222,18 +224,22 @@ class _Run:
                 if journal is not None:
                     journal.close()
         if first:
-            self._save_model()
+            self._save_best()
         training.processes.wait()
         return out / MODEL
 
-    def _save_model(self) -> None:
-        """The best weights, with a card."""
-        out = self.plan.out
-        tensors, meta = read_checkpoint(out / BEST)
+    def _save_best(self) -> None:
+        """The model with the best weights: a kill may have come before it was written."""
+        tensors, meta = read_checkpoint(self.plan.out / BEST)
         self.training.model.load_state_dict(
             {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
         )
-        card = run_card(self.plan, self.corpus, out, tokens=meta["tokens"])
+        self._save_model(meta["tokens"])
+
+    def _save_model(self, tokens: int) -> None:
+        """The weights as they are after so many tokens, with a card."""
+        out = self.plan.out
+        card = run_card(self.plan, self.corpus, out, tokens=tokens)
         save_native(stored_model(self.training.model, self.indexer, self.corpus.vocabulary, card), out / MODEL)
 
 
