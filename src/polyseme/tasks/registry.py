@@ -11,6 +11,8 @@ from polyseme.tasks.definition import Definition
 #: Each module has its ``Definition`` under the name TASK.
 MODULES = {
     "ner": "polyseme.tasks.ner",
+    "pos": "polyseme.tasks.pos",
+    "sst": "polyseme.tasks.sst",
     "snli": "polyseme.tasks.snli",
     "srl": "polyseme.tasks.srl",
     "squad": "polyseme.tasks.squad",

@@ -1,0 +1,160 @@
+"""Parts of speech: BiLSTM tagger on the universal tags of a CoNLL-U treebank. (The linear probe is in probe.py.)"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.errors import InputError
+from polyseme.tasks.column_files import read_blocks
+from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
+from polyseme.tasks.encoders import BiLSTM, VariationalDropout
+from polyseme.tasks.inputs import Features, InputChoices, TokenBatch, TokenInputs
+from polyseme.tasks.scores import Scores, label_scores
+from polyseme.tasks.tagged import one_sentence
+
+_WORD = re.compile(r"[0-9]+")
+_OTHER = re.compile(r"[0-9]+[-.][0-9]+")  # a multi-word token ("2-3") or an empty node ("2.1"): no word of its own
+COLUMNS = 10
+NOT_COUNTED = -100  # the target of padding and of tags that training never saw
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence and its tags, None where they are to be found."""
+
+    tokens: tuple[str, ...]
+    tags: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    hidden: int = 200  #: of one direction of the LSTM
+    layers: int = 2
+    dropout: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    tokens: TokenBatch
+    tags: Tensor | None  # [B, N], NOT_COUNTED where there is none
+
+
+def read_conllu_tags(path: Path) -> list[Sentence]:
+    """Words and universal tags of a treebank."""
+    found = []
+    for block in read_blocks(path, lambda line: line.startswith("#")):
+        rows = []
+        for number, line in enumerate(block.lines):
+            columns = line.split("\t")
+            word = len(columns) == COLUMNS and bool(_WORD.fullmatch(columns[0]))
+            if word and columns[1] and columns[3] not in ("", "_"):
+                rows.append((columns[1], columns[3]))
+            elif word or not (len(columns) == COLUMNS and _OTHER.fullmatch(columns[0])):
+                raise InputError(
+                    f"{block.place(str(path), number)} is no word of a tagged CoNLL-U file "
+                    f"(ten columns between tabs: id, form, lemma, tag, …): {line[:40]!r}"
+                )
+        if rows:
+            found.append(Sentence(tuple(form for form, _ in rows), tuple(tag for _, tag in rows)))
+    return found
+
+
+class PosNetwork(TaskNetwork):
+    """Tokens → BiLSTM → a score for each tag."""
+
+    def __init__(self, sizes: Sizes, tags: list[str], tokens: TokenInputs) -> None:
+        super().__init__(tokens)
+        self.tags = tags
+        self.dropout = VariationalDropout(sizes.dropout)
+        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.layers, dropout=sizes.dropout)
+        self.emit = nn.Linear(self.encoder.width + tokens.output_width, len(tags))
+
+    def scores(self, batch: TokenBatch) -> Tensor:
+        """[B, N, K]"""
+        vectors = self.tokens(batch)
+        encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))  # [B, N, 2 hidden]
+        scores: Tensor = self.emit(torch.cat([encoded, vectors.output], dim=2))
+        return scores
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.tags is not None
+        return nn.functional.cross_entropy(
+            self.scores(batch.tokens).flatten(0, 1), batch.tags.flatten(), ignore_index=NOT_COUNTED
+        )
+
+    def predict(self, batch: Batch) -> list[list[str]]:
+        best = self.scores(batch.tokens).argmax(dim=2).tolist()  # [B, N]
+        lengths = batch.tokens.lengths.tolist()
+        return [[self.tags[tag] for tag in row[:length]] for row, length in zip(best, lengths, strict=True)]
+
+
+PRESETS = {
+    "paper": Preset(Sizes(), TrainingChoices(epochs=50, batch=64, patience=10, halve_after=4)),
+    "cpu": Preset(
+        Sizes(hidden=100, layers=1),
+        TrainingChoices(epochs=8, batch=32, rate=0.002, patience=3, halve_after=1),
+        InputChoices(characters=50),
+    ),
+}
+
+
+class Pos(Definition[Sentence, Sizes]):
+    """Accuracy over all words of a CoNLL-U treebank."""
+
+    name = "pos"
+    title = "parts of speech"
+    metric = "accuracy"
+    suffixes = (".conllu",)
+    presets = PRESETS
+
+    def read(self, path: Path) -> list[Sentence]:
+        return read_conllu_tags(path)
+
+    def examples(self, item: Any, split: Split) -> list[Sentence]:
+        return [Sentence(tokens) for tokens in one_sentence(item, split)]
+
+    def sentences(self, example: Sentence) -> Sequence[Sequence[str]]:
+        return [example.tokens]
+
+    def vocabularies(self, examples: Sequence[Sentence]) -> Vocabularies:
+        return {"tags": sorted({tag for example in examples for tag in example.tags or ()})}
+
+    def network(self, sizes: Sizes, vocabularies: Vocabularies, tokens: TokenInputs) -> PosNetwork:
+        return PosNetwork(sizes, vocabularies["tags"], tokens)
+
+    def collate(self, examples: Sequence[Sentence], vocabularies: Vocabularies, features: Features) -> Batch:
+        tokens = features([example.tokens for example in examples])
+        if any(example.tags is None for example in examples):
+            return Batch(tokens, None)
+        numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
+        tags = torch.full(tokens.mask.shape, NOT_COUNTED)
+        for row, example in enumerate(examples):
+            known = [numbers.get(tag, NOT_COUNTED) for tag in example.tags or ()]
+            tags[row, : len(known)] = torch.tensor(known, dtype=torch.int64)
+        return Batch(tokens, tags)
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[Sentence]) -> Scores:
+        gold = list(chain.from_iterable(example.tags or () for example in examples))
+        return label_scores(gold, list(chain.from_iterable(predictions)))
+
+    def record(self, example: Sentence, prediction: Any) -> dict[str, Any]:
+        return {"tokens": list(example.tokens), "tags": prediction}
+
+    def write(self, pairs: Iterable[tuple[Sentence, Any]]) -> Iterator[str]:
+        for example, tags in pairs:
+            rows = [
+                f"{number}\t{token}\t_\t{tag}" + "\t_" * 6 + "\n"
+                for number, (token, tag) in enumerate(zip(example.tokens, tags, strict=True), start=1)
+            ]
+            yield "".join([*rows, "\n"])
+
+
+TASK = Pos()

@@ -1,0 +1,166 @@
+"""Sentiment: the biattentive classification network (McCann et al., 2017) on the Stanford Sentiment Treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
+from polyseme.tasks.encoders import BiLSTM
+from polyseme.tasks.inputs import Features, InputChoices, TokenBatch, TokenInputs
+from polyseme.tasks.scores import Scores, label_scores
+from polyseme.tasks.sst_trees import Sentence, read_sentiment
+from polyseme.tasks.tagged import one_sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    hidden: int = 300  #: of the first layer and of one direction of both LSTMs
+    maxout: int = 4  #: pieces of a maxout unit; each of the two layers has a fourth of the numbers before it
+    dropout: float = 0.25
+    subtrees: bool = True  #: train on the labelled phrases within the sentences too
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    tokens: TokenBatch
+    labels: Tensor | None  # [B]
+
+
+class Maxout(nn.Module):
+    """The largest of several linear maps, number by number."""
+
+    def __init__(self, width: int, out: int, pieces: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, out * pieces)
+        self.pieces = pieces
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, width] → [B, out]"""
+        pieces: Tensor = self.linear(x).unflatten(1, (-1, self.pieces))  # [B, out, pieces]
+        return pieces.amax(dim=2)
+
+
+class SstNetwork(TaskNetwork):
+    """Encode, attend from each word to the others, encode again, pool in four ways, decide."""
+
+    def __init__(self, sizes: Sizes, labels: list[str], tokens: TokenInputs) -> None:
+        super().__init__(tokens)
+        self.labels = labels
+        self.dropout = nn.Dropout(sizes.dropout)
+        self.first = nn.Linear(tokens.input_width, sizes.hidden)
+        self.encoder = BiLSTM(sizes.hidden, sizes.hidden)
+        self.integrator = BiLSTM(3 * self.encoder.width, sizes.hidden)
+        pooled = self.integrator.width + tokens.output_width
+        self.attend = nn.Linear(pooled, 1)
+        narrow = max(1, pooled // sizes.maxout)
+        self.decide = nn.Sequential(
+            nn.Dropout(sizes.dropout),
+            Maxout(4 * pooled, pooled, sizes.maxout),
+            nn.Dropout(sizes.dropout),
+            Maxout(pooled, narrow, sizes.maxout),
+            nn.Linear(narrow, len(labels)),
+        )
+
+    def scores(self, batch: TokenBatch) -> Tensor:
+        """[B, K]"""
+        vectors = self.tokens(batch)
+        here = vectors.mask[:, :, None]  # [B, N, 1]
+        narrow = self.dropout(torch.relu(self.first(self.dropout(vectors.input))))
+        x = self.encoder(narrow, vectors.lengths)  # [B, N, 2 hidden]
+        likeness = x @ x.transpose(1, 2)  # [B, N, N]
+        weights = torch.softmax(likeness.masked_fill(~vectors.mask[:, None, :], -1e4), dim=2)
+        context = weights @ x * here
+        joined = self.dropout(torch.cat([x, x - context, x * context], dim=2))
+        y = torch.cat([self.integrator(joined, vectors.lengths), vectors.output], dim=2)  # [B, N, P]
+        decided: Tensor = self.decide(self.pool(y, vectors.mask))
+        return decided
+
+    def pool(self, y: Tensor, mask: Tensor) -> Tensor:
+        """[B, N, P] → [B, 4 P]: largest, smallest, mean, and a sum by learned attention"""
+        here = mask[:, :, None]
+        attention = torch.softmax(self.attend(y).masked_fill(~here, -1e4), dim=1)  # [B, N, 1]
+        count = mask.sum(dim=1, keepdim=True).clamp(min=1)
+        return torch.cat(
+            [
+                y.masked_fill(~here, -1e4).amax(dim=1),
+                y.masked_fill(~here, 1e4).amin(dim=1),
+                (y * here).sum(dim=1) / count,
+                (attention * y).sum(dim=1),
+            ],
+            dim=1,
+        )
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.labels is not None
+        return nn.functional.cross_entropy(self.scores(batch.tokens), batch.labels)
+
+    def predict(self, batch: Batch) -> list[str]:
+        return [self.labels[label] for label in self.scores(batch.tokens).argmax(dim=1).tolist()]
+
+
+PRESETS = {
+    "paper": Preset(Sizes(), TrainingChoices(epochs=20, batch=100, patience=5, halve_after=2)),
+    "cpu": Preset(
+        Sizes(hidden=100, dropout=0.35, subtrees=False),
+        TrainingChoices(epochs=10, batch=32, patience=3, halve_after=1),
+        InputChoices(characters=0),
+    ),
+}
+
+
+class Sst(Definition[Sentence, Sizes]):
+    """Accuracy over whole sentences, five classes."""
+
+    name = "sst"
+    title = "sentiment"
+    metric = "accuracy"
+    presets = PRESETS
+
+    def read(self, path: Path) -> list[Sentence]:
+        return read_sentiment(path)
+
+    def examples(self, item: Any, split: Split) -> list[Sentence]:
+        return [Sentence(tokens) for tokens in one_sentence(item, split) if tokens]
+
+    def sentences(self, example: Sentence) -> Sequence[Sequence[str]]:
+        return [example.tokens]
+
+    def for_training(self, examples: list[Sentence], network: Sizes) -> list[Sentence]:
+        """Whole sentences; with subtrees each labelled phrase once, as a sentence of its own."""
+        if not network.subtrees:
+            return examples
+        phrases = [
+            Sentence(example.tokens[start:end], label) for example in examples for label, start, end in example.phrases
+        ]
+        return list(dict.fromkeys([*(replace(example, phrases=()) for example in examples), *phrases]))
+
+    def vocabularies(self, examples: Sequence[Sentence]) -> Vocabularies:
+        return {"labels": sorted({example.label for example in examples if example.label is not None})}
+
+    def network(self, sizes: Sizes, vocabularies: Vocabularies, tokens: TokenInputs) -> SstNetwork:
+        return SstNetwork(sizes, vocabularies["labels"], tokens)
+
+    def collate(self, examples: Sequence[Sentence], vocabularies: Vocabularies, features: Features) -> Batch:
+        tokens = features([example.tokens for example in examples])
+        numbers = {label: number for number, label in enumerate(vocabularies["labels"])}
+        known = [numbers.get(example.label or "") for example in examples]
+        return Batch(tokens, None if None in known else torch.tensor(known))
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[Sentence]) -> Scores:
+        return label_scores([example.label or "" for example in examples], predictions)
+
+    def record(self, example: Sentence, prediction: Any) -> dict[str, Any]:
+        return {"tokens": list(example.tokens), "label": prediction}
+
+    def write(self, pairs: Iterable[tuple[Sentence, Any]]) -> Iterator[str]:
+        for example, label in pairs:
+            yield f"{label}\t{' '.join(example.tokens)}\n"
+
+
+TASK = Sst()

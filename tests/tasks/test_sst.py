@@ -1,0 +1,90 @@
+"""Sentiment trees, and the biattentive network on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from shared import DATA, needs
+
+from polyseme.errors import InputError
+from polyseme.tasks.data_files import find_data
+from polyseme.tasks.run import RunPlan, change_preset, train_task
+from polyseme.tasks.spans import Span
+from polyseme.tasks.sst import TASK, Maxout, Sizes
+from polyseme.tasks.sst_trees import Sentence, parse_tree
+from polyseme.tasks.task import Task
+
+TREE = "(3 (2 It) (4 (2 's) (4 (1 -LRB-) (4 lovely\\/fine))))"
+
+
+def test_a_tree_has_words_a_label_and_phrases() -> None:
+    sentence = parse_tree(TREE)
+    assert sentence.tokens == ("It", "'s", "(", "lovely/fine")
+    assert sentence.label == "3"
+    assert set(sentence.phrases) == {
+        Span("2", 0, 1),
+        Span("4", 1, 4),
+        Span("2", 1, 2),
+        Span("4", 2, 4),
+        Span("1", 2, 3),
+        Span("4", 3, 4),
+    }
+
+
+def test_subtrees_are_extra_examples_by_choice() -> None:
+    sentence = parse_tree(TREE)
+    assert TASK.for_training([sentence], Sizes(subtrees=False)) == [sentence]
+    extra = TASK.for_training([sentence, sentence], Sizes(subtrees=True))
+    assert extra[0] == Sentence(sentence.tokens, "3")
+    assert Sentence(("'s", "(", "lovely/fine"), "4") in extra
+    assert len(extra) == 7
+
+
+@pytest.mark.parametrize("line", ["(3 (2 It)", "(3 It))", "(3 (2 It) (4))", "3 no tab", "()", "(2 a) (3 b)", "x\t "])
+def test_what_is_no_tree_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text(f"{TREE}\n{line}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="line 2: "):
+        TASK.read(tmp_path / "train.txt")
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    pairs = [(Sentence(("It", "'s", "fine")), "3"), (Sentence(("No",)), "0")]
+    (tmp_path / "a.txt").write_text("".join(TASK.write(pairs)), encoding="utf-8")
+    assert [(s.tokens, s.label) for s in TASK.read(tmp_path / "a.txt")] == [(s.tokens, label) for s, label in pairs]
+
+
+def test_maxout_is_the_largest_of_its_maps() -> None:
+    layer = Maxout(3, 2, 4)
+    x = torch.randn(5, 3)
+    maps = layer.linear(x).view(5, 2, 4)
+    torch.testing.assert_close(layer(x), maps.max(dim=2).values)
+
+
+def test_it_learns_and_padding_does_not_matter(tmp_path: Path, model: str) -> None:
+    good, bad = ["good", "great", "fine"], ["bad", "awful", "poor"]
+    lines = [f"(4 (2 a) (4 ({3} {word}) (2 film)))" for word in good]
+    lines += [f"(0 (2 a) (0 ({1} {word}) (2 film)))" for word in bad]
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.txt").write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
+    sizes = {"hidden": 6, "characters": 8, "static": "none", "model": model, "elmo": "both", "epochs": 12, "batch": 3}
+    preset = change_preset(TASK.presets["cpu"], {**sizes, "rate": 0.01, "dropout": 0.0, "patience": 12, "halve_after": 0})
+    result = train_task(RunPlan("sst", find_data(tmp_path), tmp_path / "run", preset))
+    assert result.scores.values["accuracy"] > 80
+    task = Task.load(tmp_path / "run")
+    items = [["a", "good", "film"], ["a"] * 25, ["bad"]]
+    with torch.no_grad():
+        batch = task.place.batch([Sentence(tuple(item)) for item in items])
+        together = task.place.network.scores(batch.tokens)
+        for row, item in enumerate(items):
+            alone = task.place.network.scores(task.place.batch([Sentence(tuple(item))]).tokens)
+            torch.testing.assert_close(together[row], alone[0], atol=1e-5, rtol=1e-4)
+
+
+@needs(DATA)
+@pytest.mark.shared
+def test_counts_of_the_real_treebank() -> None:
+    examples = TASK.read(TASK.find(DATA / "sst").dev)
+    assert len(examples) == 1101
+    assert sum(len(example.phrases) + 1 for example in examples) == 41447
