@@ -1,0 +1,63 @@
+"""Coreference from a file to chains."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tasks.small_runs import assert_it_learned, small_run
+
+from polyseme.errors import InputError
+from polyseme.tasks.coref import TASK
+from polyseme.tasks.coref_data import new_document, read_coref, write_coref
+from polyseme.text.tokenization import split_text
+
+pytest.importorskip("scipy")
+NAMES = ["Ada", "Bob", "Cleo", "Dan"]
+
+
+def write_documents(path: Path, count: int, seed: int) -> Path:
+    """The same name is the same person."""
+    dice, documents = random.Random(seed), []
+    for number in range(count):
+        names = dice.sample(NAMES, 2)
+        said = [dice.choice(names) for _ in range(5)]
+        sentences = [[name, "sleeps", "here", "."] for name in said]
+        chains = {
+            n: tuple((4 * i, 4 * i + 1) for i, name in enumerate(said) if name == one) for n, one in enumerate(names)
+        }
+        documents.append(new_document(f"d{number}", sentences, {n: m for n, m in chains.items() if m}))
+    write_coref(path, documents)
+    return path
+
+
+def test_names_are_linked(tmp_path: Path) -> None:
+    train, dev = write_documents(tmp_path / "train.conll", 24, 0), write_documents(tmp_path / "dev.conll", 6, 1)
+    sizes = {"hidden": 10, "scorer": 12, "feature": 4, "widest": 3, "input_dropout": 0.0}
+    task, finished = small_run("coref", tmp_path, train, dev, **sizes, epochs=10, rate=0.005, batch=2)
+    assert_it_learned(finished, "conll", 80)
+    assert task.evaluate(dev).values == finished.scores.values
+
+    [found] = task.predict("Ada sleeps here. Bob sleeps here. Ada sleeps here.")
+    assert [len(sentence) for sentence in found["sentences"]] == [4, 4, 4]
+    texts = [{mention["text"] for mention in chain} for chain in found["chains"]]
+    assert {"Ada"} in texts
+    written = tmp_path / "predicted.conll"
+    written.write_text("".join(TASK.write(task.answer(TASK.read(dev)))))
+    assert [document.words for document in read_coref(written)] == [document.words for document in read_coref(dev)]
+
+
+def test_texts_sentences_and_tokens_are_documents() -> None:
+    [document] = TASK.examples({"text": "Go. Stop.", "id": "x"}, split_text)
+    assert (document.name, document.sentences) == ("x", (("Go", "."), ("Stop", ".")))
+    [document] = TASK.examples({"sentences": [["Go", "."], ["Stop"]]}, split_text)
+    assert document.sentences == (("Go", "."), ("Stop",))
+    [document] = TASK.examples(["Go", "."], split_text)
+    assert document.sentences == (("Go", "."),)
+
+
+@pytest.mark.parametrize("item", [3, {"x": 1}, [["a"], "b"], [["a"], []], {"sentences": [[1]]}])
+def test_what_is_no_document_is_refused(item: object) -> None:
+    with pytest.raises(InputError, match="needs a text or a list of sentences"):
+        TASK.examples(item, split_text)

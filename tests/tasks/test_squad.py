@@ -1,0 +1,62 @@
+"""Reading comprehension from a file to answers."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tasks.small_runs import assert_it_learned, small_run
+
+from polyseme.errors import InputError
+from polyseme.tasks.squad import TASK
+from polyseme.tasks.squad_network import BidafSizes
+from polyseme.text.tokenization import split_text
+
+NAMES = ["Ada", "Bob", "Cleo", "Dan", "Eve", "Finn"]
+CITIES = ["Oslo", "Rome", "Paris", "Delhi", "Lima", "Quito"]
+
+
+def write_squad(path: Path, count: int, seed: int) -> Path:
+    """ "Who likes Rome?" is answered by the name in the sentence with Rome."""
+    dice, paragraphs = random.Random(seed), list[Any]()
+    for number in range(count):
+        facts = list(zip(dice.sample(NAMES, 3), dice.sample(CITIES, 3), strict=True))
+        context = " ".join(f"Here {name} likes {city}." for name, city in facts)
+        name, city = dice.choice(facts)
+        answers = [{"text": city, "answer_start": context.index(city)}]
+        qas = [{"id": f"q{number}", "question": f"What does {name} like?", "answers": answers}]
+        paragraphs.append({"context": context, "qas": qas})
+    path.write_text(json.dumps({"data": [{"title": "t", "paragraphs": paragraphs}]}))
+    return path
+
+
+def test_answers_are_found(tmp_path: Path) -> None:
+    train, dev = write_squad(tmp_path / "train.json", 60, 0), write_squad(tmp_path / "dev.json", 12, 1)
+    task, finished = small_run("squad", tmp_path, train, dev, hidden=12, epochs=6, rate=0.02, batch=10)
+    assert_it_learned(finished, "f1", 25)  # any of the three cities is right in 33 of 100 cases, any token in 7
+    assert task.evaluate(dev).values == finished.scores.values
+    context = "Here Ada likes Rome. Here Bob likes Oslo."
+    found = task.predict({"id": "x", "context": context, "question": ["What does Bob like?", "What does Ada like?"]})
+    assert [one["question"] for one in found] == ["What does Bob like?", "What does Ada like?"]
+    assert all(context[one["start"] : one["end"]] == one["answer"] for one in found)
+    official = json.loads("".join(TASK.write(task.answer(TASK.read(dev)))))
+    assert sorted(official) == sorted(f"q{number}" for number in range(12))
+
+
+def test_long_paragraphs_and_answers_without_a_place_are_not_trained_on(tmp_path: Path) -> None:
+    path = write_squad(tmp_path / "a.json", 3, 0)
+    content = json.loads(path.read_text())
+    content["data"][0]["paragraphs"][0]["qas"][0]["answers"][0]["answer_start"] = 1
+    content["data"][0]["paragraphs"][1]["context"] += " More words" * 50
+    path.write_text(json.dumps(content))
+    questions = TASK.read(path)
+    assert TASK.for_training(questions, BidafSizes(longest_paragraph=100)) == questions[2:]
+
+
+@pytest.mark.parametrize("item", ["text", ["a"], {"context": "a"}, {"context": "", "question": "b"}, {"question": "b"}])
+def test_what_is_no_question_is_refused(item: object) -> None:
+    with pytest.raises(InputError, match="needs an object with a context and a question"):
+        TASK.examples(item, split_text)

@@ -1,0 +1,82 @@
+"""Semantic roles from a file to frames, with predicates given and found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tasks.small_runs import assert_it_learned, small_run
+
+from polyseme.errors import InputError
+from polyseme.tasks.srl import TASK, SrlExample
+from polyseme.tasks.srl_data import Frame, RoleSpan, SrlFile, new_sentence, read_srl, write_srl
+from polyseme.text.tokenization import split_text
+
+NAMES = ["Ada", "Bob", "Cleo", "Dan"]
+VERBS = ["sees", "hears", "knows"]
+
+
+def write_roles(path: Path, times: int) -> Path:
+    made = []
+    for one in NAMES:
+        for verb in VERBS:
+            words = [one, verb, "the", "old", NAMES[(NAMES.index(one) + 1) % 4], "."]
+            spans = (RoleSpan(0, 1, "A0"), RoleSpan(1, 2, "V"), RoleSpan(2, 5, "A1"))
+            made.append(new_sentence(words, [Frame(1, verb, spans)], is_first=not made))
+    made.append(new_sentence(["Yes", "!"], []))
+    path.parent.mkdir(exist_ok=True)
+    first, *rest = made
+    write_srl(path, SrlFile((first, *rest, *(new_sentence(s.words, s.frames) for s in made * (times - 1)))))
+    return path
+
+
+def test_roles_and_predicates_are_learned(tmp_path: Path) -> None:
+    train, dev = write_roles(tmp_path / "train.props", 12), write_roles(tmp_path / "dev.props", 1)
+    sizes = {"hidden": 16, "layers": 2, "predicate_dim": 4, "detector": 8}
+    task, finished = small_run("srl", tmp_path, train, dev, **sizes, epochs=2, rate=0.02, batch=4)
+    assert_it_learned(finished, "f1", 90)
+    assert finished.scores.values["predicate_f1"] >= 90
+    assert set(finished.scores.classes) >= {"A0", "A1"}
+    assert task.evaluate(dev).values == finished.scores.values
+
+    [found] = task.predict("Ada sees the old Bob.")
+    [frame] = found["frames"]
+    assert (found["tokens"][frame["predicate"]], frame["word"]) == ("sees", "sees")
+    assert {"role": "A1", "start": 2, "end": 5, "text": "the old Bob"} in frame["roles"]
+    [given] = task.predict({"tokens": ["Ada", "sees", "the", "old", "Bob", "."], "predicates": [1]})
+    assert given == found
+
+    written = tmp_path / "predicted.props"
+    written.write_text("".join(TASK.write(task.stream(["Ada sees the old Bob. Yes!"]))))
+    assert [sentence.words for sentence in read_srl(written).sentences][1] == ("Yes", "!")
+    written.write_text("".join(TASK.write(task.answer(TASK.read(dev)))))
+    assert [sentence.words for sentence in read_srl(written).sentences] == [e.words for e in TASK.read(dev)]
+    if finished.scores.values["f1"] == 100:
+        assert written.read_text() == dev.read_text()
+
+
+def test_predicates_may_be_given_or_not() -> None:
+    assert TASK.examples(["a", "b"], split_text) == [SrlExample(("a", "b"), None, None)]
+    assert TASK.examples({"text": "Go. Stop."}, split_text) == [
+        SrlExample(("Go", "."), None, None),
+        SrlExample(("Stop", "."), None, None),
+    ]
+    assert TASK.examples({"tokens": ["a", "b"], "predicates": [1, 1]}, split_text) == [
+        SrlExample(("a", "b"), (1,), None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ({"tokens": ["a"], "predicates": [1]}, "places of tokens from 0 to 0"),
+        ({"text": "a b", "predicates": [1]}, "need a text or a list of tokens"),
+        ({"predicates": [1]}, "need a text or a list of tokens"),
+        ([], "need a text or a list of tokens"),
+        (["a", ""], "need a text or a list of tokens"),
+        (3, "need a text or a list of tokens"),
+    ],
+)
+def test_what_is_no_sentence_is_refused(item: object, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        TASK.examples(item, split_text)
