@@ -55,6 +55,10 @@ HELP = """\
 │ serve        Serve a page that shows what a word means in its sentence, and  │
 │              an HTTP API for vectors.                                        │
 ╰──────────────────────────────────────────────────────────────────────────────╯
+╭─ Tasks and the paper ────────────────────────────────────────────────────────╮
+│ task         Train, score and use models of tasks: entities, sentiment,      │
+│              inference, roles, questions, coreference.                       │
+╰──────────────────────────────────────────────────────────────────────────────╯
 """
 
 BY_NAME = {verb.__name__: verb for verbs in VERBS.values() for verb in verbs}

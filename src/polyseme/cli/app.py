@@ -30,6 +30,9 @@ from polyseme.cli.pretrain import pretrain
 from polyseme.cli.score import score
 from polyseme.cli.serve import serve
 from polyseme.cli.substitutes import substitutes
+from polyseme.cli.task import evaluate as task_eval
+from polyseme.cli.task import predict as task_predict
+from polyseme.cli.task import train as task_train
 from polyseme.errors import PolysemeError
 
 #: The verbs as ``polyseme --help`` groups them.
@@ -39,6 +42,15 @@ VERBS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ask a model": (score, substitutes, index, neighbours),
     "Show a model": (serve,),
 }
+
+#: Verbs of two words, by the first one: its help and what follows it.
+GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
+    "task": (
+        "Train, score and use models of tasks: entities, sentiment, inference, roles, questions, coreference.",
+        {"train": task_train, "eval": task_eval, "predict": task_predict},
+    ),
+}
+TASKS_PANEL = "Tasks and the paper"
 
 app = typer.Typer(
     name="polyseme",
@@ -112,15 +124,21 @@ def _plain(text: str) -> str:
     return text.replace("[", r"\[")
 
 
-def _register(verb: Callable[..., None], panel: str) -> None:
+def _register(verb: Callable[..., None], panel: str | None, *, name: str | None = None, to: typer.Typer = app) -> None:
     text, examples = map(_plain, help_and_examples(verb))
-    register = app.command(cls=_Verb, help=text, epilog=f"Examples:\n\n{examples}", rich_help_panel=panel)
+    register = to.command(name, cls=_Verb, help=text, epilog=f"Examples:\n\n{examples}", rich_help_panel=panel)
     register(in_one_sentence(verb))
 
 
 for _panel, _verbs in VERBS.items():
     for _verb in _verbs:
         _register(_verb, _panel)
+
+for _first, (_help, _seconds) in GROUPS.items():
+    _group = typer.Typer(no_args_is_help=True, help=_help)
+    for _second, _verb in _seconds.items():
+        _register(_verb, None, name=_second, to=_group)
+    app.add_typer(_group, name=_first, rich_help_panel=TASKS_PANEL)
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from polyseme.files.locks import exclusive
 from polyseme.tasks.checkpoint import load_network, restore_progress, save_network, save_progress
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Definition, Preset, TrainingChoices
-from polyseme.tasks.inputs import Features, TokenInputs, open_elmo
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.scores import Scores, draw_confusion
@@ -202,20 +202,44 @@ def _finish(plan: RunPlan, place: Workplace, dev: list[Any], progress: Progress)
     return Finished(scores, mixes, progress)
 
 
+def read_changes(changes: list[str]) -> dict[str, Any]:
+    """["hidden=100", "optimizer=adam"] → {"hidden": 100, "optimizer": "adam"}"""
+    found: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise ConfigError(f"{change!r} is no change of a choice; it should have the form name=value")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
 def change_preset(preset: Preset[Any], changes: dict[str, Any]) -> Preset[Any]:
     """A preset with other values: names of the network's, the training's or the inputs' fields."""
     parts = {"network": asdict(preset.network), "training": asdict(preset.training), "inputs": asdict(preset.inputs)}
     for name, value in changes.items():
-        homes = [part for part in parts.values() if name in part]
-        if not homes:
+        home = next((part for part in parts.values() if name in part), None)
+        if home is None:
             known = ", ".join(sorted({key for part in parts.values() for key in part}))
             raise ConfigError(f"there is no choice {name!r}; there are: {known}")
-        homes[0][name] = value
+        home[name] = _of_the_same_kind(name, value, home[name])
     return Preset(
         type(preset.network)(**parts["network"]),
         TrainingChoices(**parts["training"]),
-        type(preset.inputs)(**parts["inputs"]),
+        InputChoices(**parts["inputs"]),
     )
+
+
+def _of_the_same_kind(name: str, value: Any, before: Any) -> Any:
+    if isinstance(before, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(before, str) and not isinstance(value, str | bool):
+        return str(value)  # layers=1
+    if type(value) is not type(before):
+        raise ConfigError(f"{name} is {value!r}, but should be of the kind of {before!r}")
+    return value
 
 
 def _file(path: Path) -> dict[str, str]:

@@ -1,0 +1,252 @@
+"""polyseme task train, eval and predict: models of tasks, with ELMo at the input, at the output, or both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from polyseme.cli.task_output import print_scores, print_summary, watch_training, write_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from polyseme.tasks.data_files import DataFiles
+    from polyseme.tasks.definition import Definition
+    from polyseme.tasks.task import Task
+
+#: What a file holds, by the end of its name; any other is in the task's own format.
+KINDS = {".txt": "text", "": "text", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def train(
+    task: Annotated[str, typer.Argument(help="ner, pos, sst, snli, srl, squad or coref.", metavar="TASK")],
+    out: Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")],
+    data: Annotated[
+        Path | None, typer.Option(help="A folder with files named train, dev (and test).", metavar="DIR")
+    ] = None,
+    train_file: Annotated[
+        Path | None, typer.Option("--train", help="The training file, instead of the folder's.", metavar="FILE")
+    ] = None,
+    dev_file: Annotated[
+        Path | None, typer.Option("--dev", help="The file to look at after each epoch.", metavar="FILE")
+    ] = None,
+    budget: Annotated[
+        Literal["paper", "cpu"], typer.Option(help="The paper's sizes, or what trains in minutes on two cores.")
+    ] = "paper",
+    elmo: Annotated[
+        Literal["none", "input", "output", "both"] | None, typer.Option(help="Where ELMo enters; as the task has it.")
+    ] = None,
+    layers: Annotated[
+        str | None, typer.Option(help="A mix of all, the last, or one by number.", metavar="all|last|0,1,…")
+    ] = None,
+    mix_penalty: Annotated[
+        float | None, typer.Option("--lambda", help="Of λ‖w‖² on the weights of the mix.", metavar="λ")
+    ] = None,
+    elmo_dropout: Annotated[float | None, typer.Option(help="Share of ELMo's numbers that are left out.")] = None,
+    layer_norm: Annotated[bool | None, typer.Option(help="Normalise the layers before they are mixed.")] = None,
+    finetune_bilm: Annotated[
+        bool | None, typer.Option(help="Train the biLM with the task; without, it stays as it is.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id; en.")
+    ] = None,
+    static: Annotated[
+        str | None,
+        typer.Option(help="A file of word vectors (GloVe, word2vec, fastText), glove-6b-50d, or none.", metavar="FILE"),
+    ] = None,
+    characters: Annotated[int | None, typer.Option(help="Filters over a token's characters; 0 for none.")] = None,
+    character_dim: Annotated[int | None, typer.Option(help="Numbers of a character.")] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other size or choice, such as hidden=100, epochs=5.", metavar="NAME=VALUE"),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder for the biLM's layers, if not the user's own.", metavar="DIR")
+    ] = None,
+    lang: Annotated[str, typer.Option(help="How raw text will be split, where no biLM says it.")] = "en",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")] = False,
+    seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
+    threads: Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
+) -> None:
+    """Train a task's model on files in its official format; the best on dev is kept, --resume goes on after a stop.
+
+    Examples:
+
+      polyseme task train ner --data names --budget cpu --elmo both --out run
+
+      polyseme task train ner --data names --budget cpu --elmo none --set hidden=50 --out baseline
+    """
+    import torch
+
+    from polyseme.tasks.registry import find_task
+    from polyseme.tasks.run import RunPlan, change_preset, read_changes, train_task
+
+    definition = find_task(task)
+    choices = {
+        "elmo": elmo,
+        "layers": layers,
+        "mix_penalty": mix_penalty,
+        "elmo_dropout": elmo_dropout,
+        "layer_norm": layer_norm,
+        "finetune": finetune_bilm,
+        "model": model,
+        "static": static,
+        "characters": characters,
+        "character_dim": character_dim,
+    }
+    given = {name: value for name, value in choices.items() if value is not None}
+    preset = change_preset(definition.presets[budget], {**read_changes(change or []), **given})
+    files = _data(definition, data, train_file, dev_file)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    plan = RunPlan(task, files, out, preset, budget, seed, device, lang, cache)
+    try:
+        with watch_training(quiet) as watch:
+            finished = train_task(plan, resume=resume, watch=watch)
+    except KeyboardInterrupt:
+        if not quiet:
+            typer.echo("interrupted; go on with the same command and --resume", err=True)
+        raise
+    print_scores(finished.scores, as_json, {"mixes": finished.mixes})
+    if not quiet:
+        print_summary(finished, out, definition.metric)
+
+
+def _data(definition: Definition[Any, Any], folder: Path | None, train: Path | None, dev: Path | None) -> DataFiles:
+    """The files that were named, and the folder's for those that were not."""
+    from polyseme.tasks.data_files import DataFiles
+
+    if train is not None and dev is not None:
+        return DataFiles(train, dev)
+    if folder is None:
+        raise typer.BadParameter("give a folder, or both --train and --dev", param_hint="--data")
+    found = definition.find(folder)
+    return DataFiles(train or found.train, dev or found.dev, found.test)
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="A folder that polyseme task train wrote.", metavar="RUN")],
+    file: Annotated[Path, typer.Argument(help="A file in the task's format.", metavar="FILE")],
+    model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the confusion matrix into this PNG file.", metavar="FILE")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
+    threads: Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
+) -> None:
+    """Score a trained task on a file, over all and for each class, by the task's official definition.
+
+    Examples:
+
+      polyseme task eval run names/test.txt
+
+      polyseme task eval run names/test.txt --picture confusion.png --json
+    """
+    from polyseme.errors import ConfigError
+    from polyseme.tasks.scores import draw_confusion
+
+    task = _load(run, model, device, threads)
+    scores = task.evaluate(file)
+    if picture is not None:
+        if scores.confusion is None:
+            raise ConfigError(f"the task {task.definition.name} has no confusion matrix to draw")
+        draw_confusion(scores.confusion, picture, f"{task.definition.title}, {file.name}")
+    print_scores(scores, as_json)
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="A folder that polyseme task train wrote.", metavar="RUN")],
+    inputs: Annotated[
+        str,
+        typer.Argument(help="A text, a file (.txt: one a line; .jsonl; the task's own), or - .", metavar="TEXT|FILE|-"),
+    ],
+    kind: Annotated[
+        Literal["text", "tokens", "jsonl", "task"] | None,
+        typer.Option(help="What a line is, where the file's name does not tell; tokens stand between spaces."),
+    ] = None,
+    style: Annotated[
+        Literal["jsonl", "task"], typer.Option("--format", help="JSON lines, or the task's own format.")
+    ] = "jsonl",
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write; standard output without.", metavar="FILE")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
+    threads: Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)] = None,
+) -> None:
+    """Predict with a trained task: raw text, tokens, JSON objects or files of the task's own format.
+
+    Examples:
+
+      polyseme task predict run "Ada Lovelace lived in London."
+
+      polyseme task predict run sentences.txt --format task --out predicted.txt
+    """
+    task = _load(run, model, device, threads)
+    pairs = _answers(task, inputs, kind)
+    if style == "task":
+        pieces = task.definition.write(pairs)
+    else:
+        pieces = _json_lines(task, pairs)
+    write_pieces(pieces, out)
+
+
+def _load(run: Path, model: str | None, device: str, threads: int | None) -> Task:
+    import torch
+
+    from polyseme.tasks.task import Task
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return Task.load(run, model=model, device=device)
+
+
+def _answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, Any]]:
+    from polyseme.cli.score import names_a_file
+
+    if kind != "task" and not names_a_file(inputs):
+        return task.stream([inputs.split() if kind == "tokens" else inputs])
+    kind = kind or _kind_of(inputs)
+    if kind == "task":
+        return task.answer(task.definition.read(Path(inputs)))
+    return task.stream(_items(inputs, kind))
+
+
+def _kind_of(name: str) -> str:
+    from polyseme.text.compression import without_compression
+
+    return "text" if name == "-" else KINDS.get(Path(without_compression(name)).suffix.lower(), "task")
+
+
+def _items(name: str, kind: str) -> Iterator[Any]:
+    """What the lines of a file hold: texts, lists of tokens, or JSON."""
+    import json
+
+    from polyseme.errors import InputError
+    from polyseme.text.compression import open_bytes
+    from polyseme.text.lines import read_lines
+
+    with open_bytes(name) as stream:
+        for number, line in enumerate(read_lines(stream, name), start=1):
+            if not line.strip():
+                continue
+            if kind != "jsonl":
+                yield line.split() if kind == "tokens" else line
+                continue
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{name}, line {number} is not JSON ({error})") from None
+
+
+def _json_lines(task: Task, pairs: Iterable[tuple[Any, Any]]) -> Iterator[str]:
+    import json
+
+    for example, answer in pairs:
+        yield json.dumps(task.definition.record(example, answer), ensure_ascii=False) + "\n"

@@ -1,0 +1,117 @@
+"""What the task verbs show: the course of a training, scores as a table, the learned mixes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from polyseme.tasks.run import Finished
+    from polyseme.tasks.scores import Scores
+    from polyseme.tasks.training import Progress, Watch
+
+#: Where nobody watches, a line so often within an epoch.
+LINE_SECONDS = 60.0
+
+
+@contextmanager
+def watch_training(quiet: bool) -> Iterator[Watch]:
+    """A bar for each epoch on a terminal, a line a minute where there is none, and a line for each look at dev."""
+    from polyseme.engine.progress import Progress as Bar
+    from polyseme.tasks.training import Watch
+
+    if quiet:
+        yield Watch()
+        return
+    bars: list[Bar] = []
+    said = [time.monotonic()]
+
+    def close() -> None:
+        if bars:
+            bars.pop().__exit__(None, None, None)
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    def stepped(progress: Progress, batches: int) -> None:
+        if not bars:
+            bars.append(Bar(batches, f"epoch {progress.epoch + 1}"))
+        bars[0].advance(progress.batch - bars[0].done)
+        if not sys.stderr.isatty() and time.monotonic() - said[0] >= LINE_SECONDS:
+            said[0] = time.monotonic()
+            mean = progress.loss / max(1, progress.batch)
+            say(f"epoch {progress.epoch + 1}: {progress.batch} of {batches} batches, loss {mean:.4f}")
+
+    def looked(progress: Progress, scores: Scores) -> None:
+        close()
+        said[0] = time.monotonic()
+        last = progress.history[-1]
+        values = ", ".join(f"{name} {value:.2f}" for name, value in scores.values.items())
+        best = " (best)" if progress.stale == 0 else ""
+        say(f"epoch {progress.epoch}: loss {last['loss']:.4f}, dev {values}{best}, {last['seconds']:.0f} s")
+
+    try:
+        yield Watch(say, stepped, looked)
+    finally:
+        close()
+
+
+def print_scores(scores: Scores, as_json: bool, more: dict[str, Any] | None = None) -> None:
+    """All values, then the same for each class."""
+    if as_json:
+        typer.echo(json.dumps({**scores.to_dict(), **(more or {})}, ensure_ascii=False))
+        return
+    names = list(dict.fromkeys([*scores.values, *(name for row in scores.classes.values() for name in row)]))
+    rows = [["all", *(scores.values.get(name) for name in names)]]
+    rows += [[label, *(row.get(name) for name in names)] for label, row in scores.classes.items()]
+    if not on_terminal():
+        print_tsv(["class", *names], rows)
+        return
+    table = new_table("class", *names, left=["class"])
+    for row in rows:
+        table.add_row(str(row[0]), *(_shown(name, value) for name, value in zip(names, row[1:], strict=True)))
+    print_table(table)
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.0f}" if name == "support" else f"{value:.2f}"
+
+
+def print_summary(finished: Finished, out: Path, metric: str) -> None:
+    """What the mixes have learned, where the model is, and what can be done with it."""
+    for place, (*shares, scale) in finished.mixes.items():
+        layers = "  ".join(f"{number} {bar(share, 8)} {share:.2f}" for number, share in enumerate(shares))
+        typer.echo(f"mix at the {place}: {layers}  times {scale:.2f}", err=True)
+    progress = finished.progress
+    typer.echo(
+        f"{out}: dev {metric} {progress.best:.2f} after epoch {progress.best_epoch} of {progress.epoch}, "
+        f"{progress.seconds:.0f} s",
+        err=True,
+    )
+    typer.echo(f"next: polyseme task eval {out} FILE, or polyseme task predict {out} TEXT", err=True)
+
+
+def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
+    """To a file that appears when it is complete, or to standard output as they come."""
+    from polyseme.files.atomic import replace_when_complete
+
+    if out is None:
+        for piece in pieces:
+            typer.echo(piece, nl=False)
+        return
+    with replace_when_complete(out) as file:
+        for piece in pieces:
+            file.write(piece.encode())

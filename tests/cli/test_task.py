@@ -1,0 +1,155 @@
+"""polyseme task train, eval and predict, as a user sees them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from command_line import parse, polyseme, start, toy_model
+from names import write_names
+
+from polyseme.cli.app import GROUPS, help_and_examples
+from polyseme.tasks.inputs import InputChoices
+
+VERBS = GROUPS["task"][1]
+EXAMPLES = {name: re.findall(r"polyseme (.*)", help_and_examples(verb)[1]) for name, verb in VERBS.items()}
+SMALL = "--static none --characters 8 --set hidden=8 --set epochs=6 --set batch=4 --set rate=0.02 --set dropout=0.1"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Everything that the examples name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("POLYSEME_CACHE", str(tmp_path / "cache"))
+    write_names(Path("names"))
+    (tmp_path / "names" / "test.txt").write_text("Eve\tB-PER\nleft\tO\nRome\tB-LOC\n", encoding="utf-8")
+    (tmp_path / "sentences.txt").write_text("Ada saw new Oslo .\n\nBob left .\n", encoding="utf-8")
+    return tmp_path
+
+
+def run(example: str) -> str:
+    """An example, made shorter; the toy stands in for the bundled model."""
+    words = shlex.split(example)
+    if words[1] == "train":
+        words += ["--model", str(toy_model()), *shlex.split(SMALL.replace("--set hidden=8", ""))]
+    return polyseme(*words).stdout
+
+
+@pytest.mark.usefixtures("files")
+def test_the_examples_run_one_after_the_other() -> None:
+    for example in EXAMPLES["train"]:
+        lines = run(example).splitlines()
+        assert lines[0].split("\t") == ["class", "precision", "recall", "f1", "support"]
+        assert [line.split("\t")[0] for line in lines[1:]] == ["all", "LOC", "PER"]
+    first, second = (run(example) for example in EXAMPLES["eval"])
+    assert first.splitlines()[1].startswith("all\t")
+    assert json.loads(second)["classes"]["PER"]["support"] == 1
+    assert Path("confusion.png").read_bytes().startswith(b"\x89PNG")
+    first, second = (run(example) for example in EXAMPLES["predict"])
+    assert set(json.loads(first.splitlines()[0])) == {"tokens", "entities"}
+    assert second == ""
+    predicted = Path("predicted.txt").read_text(encoding="utf-8").split("\n\n")
+    assert [len(block.splitlines()) for block in predicted[:2]] == [5, 3]
+    _every_kind_of_input()
+
+
+def _every_kind_of_input() -> None:
+    """The same sentence as text, as tokens, as JSON and in the task's own format."""
+    Path("a.jsonl").write_text('["Ada", "left", "."]\n{"tokens": ["Ada", "left", "."]}\n', encoding="utf-8")
+    Path("a.iob2").write_text("Ada\tO\nleft\tO\n.\tO\n", encoding="utf-8")
+    printed = [
+        polyseme("task", "predict", "run", "Ada left .").stdout,
+        polyseme("task", "predict", "run", "Ada left .", "--kind", "tokens").stdout,
+        *polyseme("task", "predict", "run", "a.jsonl").stdout.splitlines(keepends=True),
+        polyseme("task", "predict", "run", "a.iob2").stdout,
+    ]
+    assert len(printed) == 5
+    assert len(set(printed)) == 1
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_help_ends_with_two_examples_that_parse(name: str) -> None:
+    assert len(EXAMPLES[name]) == 2
+    shown = " ".join(polyseme("task", name, "--help").stdout.split())
+    assert shown.endswith("Examples: " + " ".join(f"polyseme {example}" for example in EXAMPLES[name]))
+    for example in EXAMPLES[name]:
+        assert parse(f"polyseme {example}").params
+
+
+def test_every_choice_of_the_inputs_has_a_flag() -> None:
+    flags = {field.name.replace("_", "-") for field in fields(InputChoices)} - {"mix-penalty", "finetune"}
+    shown = polyseme("task", "train", "--help").stdout
+    for flag in {*flags, "lambda", "finetune-bilm"}:
+        assert f"--{flag}" in shown
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ("train parsing --data names --out run", "parsing"),
+        ("train ner --data nowhere --out run", "nowhere"),
+        ("train ner --data . --out run", "'train'"),
+        ("train ner --data names --out run --set colour=1", "colour"),
+        ("train ner --data names --out run --set hidden", "name=value"),
+        ("train ner --data names --out run --set hidden=many", "hidden"),
+        ("train ner --data names --out run --layers top", "top"),
+        ("train ner --data names --out run --model nowhere.zip", "nowhere.zip"),
+        ("train ner --data names --out run --elmo none --static nowhere.txt", "nowhere.txt"),
+        ("train ner --data names --dev sentences.txt --elmo none --static none --out run", "sentences.txt"),
+        ("eval names names/test.txt", "run.json"),
+        ("predict nowhere text", "nowhere"),
+    ],
+)
+def test_failed_in_one_sentence(arguments: str, named: str) -> None:
+    result = polyseme("task", *shlex.split(arguments), *(["--quiet"] if arguments.startswith("train") else []), code=1)
+    assert result.stdout == ""
+    (sentence,) = result.stderr.splitlines()
+    assert sentence.startswith("polyseme: ")
+    assert named in sentence
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "train",
+        "train ner --out run",
+        "train ner --data names",
+        "train ner --data names --out run --elmo top",
+        "predict run",
+        "frobnicate",
+    ],
+)
+def test_wrong_use(arguments: str) -> None:
+    result = polyseme("task", *shlex.split(arguments), code=2)
+    assert "Usage: polyseme task" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
+@pytest.mark.slow
+def test_ctrl_c_is_130_and_the_run_goes_on(files: Path) -> None:
+    command = ["task", "train", "ner", "--data", "names", "--out", "run", "--elmo", "none", "--budget", "cpu"]
+    command += [*shlex.split(SMALL), "--set", "epochs=100000", "--set", "patience=100000"]
+    process = start(*command, cwd=files)
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    while not line.startswith("epoch 2"):
+        assert line, "the run ended early"
+        line = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert "--resume" in said
+    assert "Traceback" not in said
+    again = [word.replace("epochs=100000", "epochs=3") for word in command]
+    done = subprocess.run(
+        [sys.executable, "-m", "polyseme", *again, "--resume"], cwd=files, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
