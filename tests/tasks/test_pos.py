@@ -38,12 +38,12 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line"),
-    [("AUX", "_", 3), ("1\tdo", "x\tdo", 3), ("\tSYM", "", 7), ("2\tn't\t", "2\t\t", 4)],
+    ("old", "new", "where"),
+    [("AUX", "_", "sentence 1: the word 'do'"), ("1\tdo", "x\tdo", "line 3 "), ("\tSYM", "", "line 7 ")],
 )
-def test_lines_that_do_not_fit_are_named(old: str, new: str, line: int, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_named(old: str, new: str, where: str, tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(CONLLU.replace(old, new), encoding="utf-8")
-    with pytest.raises(InputError, match=f"line {line} "):
+    with pytest.raises(InputError, match=where):
         TASK.read(tmp_path / "a.conllu")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -13,16 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.errors import InputError
-from polyseme.tasks.column_files import read_blocks
 from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
 from polyseme.tasks.encoders import BiLSTM, VariationalDropout
 from polyseme.tasks.inputs import Features, InputChoices, TokenBatch, TokenInputs
 from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.tagged import one_sentence
+from polyseme.tasks.treebank import read_treebank
 
-_WORD = re.compile(r"[0-9]+")
-_OTHER = re.compile(r"[0-9]+[-.][0-9]+")  # a multi-word token ("2-3") or an empty node ("2.1"): no word of its own
-COLUMNS = 10
 NOT_COUNTED = -100  # the target of padding and of tags that training never saw
 
 
@@ -47,23 +43,13 @@ class Batch:
     tags: Tensor | None  # [B, N], NOT_COUNTED where there is none
 
 
-def read_conllu_tags(path: Path) -> list[Sentence]:
+def read_tags(path: Path) -> list[Sentence]:
     """Words and universal tags of a treebank."""
-    found = []
-    for block in read_blocks(path, lambda line: line.startswith("#")):
-        rows = []
-        for number, line in enumerate(block.lines):
-            columns = line.split("\t")
-            word = len(columns) == COLUMNS and bool(_WORD.fullmatch(columns[0]))
-            if word and columns[1] and columns[3] not in ("", "_"):
-                rows.append((columns[1], columns[3]))
-            elif word or not (len(columns) == COLUMNS and _OTHER.fullmatch(columns[0])):
-                raise InputError(
-                    f"{block.place(str(path), number)} is no word of a tagged CoNLL-U file "
-                    f"(ten columns between tabs: id, form, lemma, tag, …): {line[:40]!r}"
-                )
-        if rows:
-            found.append(Sentence(tuple(form for form, _ in rows), tuple(tag for _, tag in rows)))
+    found = [Sentence(sentence.tokens, sentence.tags) for sentence in read_treebank(path, "upos")]
+    for number, sentence in enumerate(found, start=1):
+        if "_" in sentence.tags or "" in sentence.tags:
+            word = sentence.tokens[[tag in ("_", "") for tag in sentence.tags].index(True)]
+            raise InputError(f"{path}, sentence {number}: the word {word!r} has no tag in the fourth column (UPOS)")
     return found
 
 
@@ -116,7 +102,7 @@ class Pos(Definition[Sentence, Sizes]):
     presets = PRESETS
 
     def read(self, path: Path) -> list[Sentence]:
-        return read_conllu_tags(path)
+        return read_tags(path)
 
     def examples(self, item: Any, split: Split) -> list[Sentence]:
         return [Sentence(tokens) for tokens in one_sentence(item, split)]
