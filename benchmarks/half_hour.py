@@ -34,7 +34,7 @@ CHANGES = [
     "name=half-hour",
     "dropout=0.0",
     "text.tokens=1280",
-    "budget.tokens=9000000",
+    "budget.tokens=8000000",
     "budget.validate_every=1500000",
     "budget.validate_on=30000",
 ]

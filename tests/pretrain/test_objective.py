@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,26 @@ def test_loss_and_gradients_are_those_of_plain_autograd(
     torch.testing.assert_close(ours.losses.sum() / (2 * batch.positions), plain.detach(), atol=1e-12, rtol=0)
     for one, other in zip([*ours.network, ours.weight, ours.bias], expected, strict=True):
         torch.testing.assert_close(one, other, atol=1e-12, rtol=0)
+
+
+def test_products_in_half_precision_give_nearly_the_same_gradients_in_full(
+    setting: tuple[LanguageModel, TypeTable, list[np.ndarray]],
+) -> None:
+    """float16 stands for the bfloat16 of a GPU, which is not on every CPU."""
+    double, table, sentences = setting
+    model = copy.deepcopy(double).float()
+    batch = pack_sentences(sentences, table, directions=2, share=slice(None))
+    softmax, states = full_softmax(len(model.softmax.bias)), zero_states(model.bilm, batch)
+
+    def gradients() -> Tensor:
+        found = compute_gradients(model, batch, softmax, states, run=one_after_the_other, dropout=KEEP_ALL)
+        return torch.cat([g.flatten() for g in (found.losses, *found.network, found.weight, found.bias)])
+
+    exact = gradients()
+    model.precision = torch.float16
+    lowered = gradients()
+    assert lowered.dtype == torch.float32 and not torch.equal(exact, lowered)
+    assert (exact - lowered).norm() < 1e-2 * exact.norm()
 
 
 def the_same_bits(one: list[Tensor], other: list[Tensor]) -> bool:

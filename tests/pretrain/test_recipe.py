@@ -50,7 +50,7 @@ def test_one_value_changes() -> None:
 @pytest.mark.parametrize(
     "change, message",
     [
-        ("optimiser.rate=1", "a recipe has no 'optimiser'; it has: name, dropout, model"),
+        ("optimiser.rate=1", "a recipe has no 'optimiser'; it has: name, dropout, precision, model"),
         ("optimizer.speed=1", "a recipe has no 'optimizer.speed'; it has: optimizer.name, optimizer.rate"),
         ("model.cell=3.5", "model.cell is 3.5, but should be of type int"),
         ("model.cell=true", "model.cell is True, but should be of type int"),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from small import random_text, small_corpus, small_recipe
 
 from polyseme.errors import ConfigError, JobError
@@ -26,7 +27,15 @@ from polyseme.pretrain.build import trained_model
 from polyseme.pretrain.corpus import open_corpus
 from polyseme.pretrain.evaluate import Likelihood, evaluate
 from polyseme.pretrain.journal import draw_curve, read_journal
-from polyseme.pretrain.run import LOCK, RunPlan, Watch, held_out_sentences, pretrain, recipe_of_run
+from polyseme.pretrain.run import (
+    LOCK,
+    RunPlan,
+    Watch,
+    held_out_sentences,
+    pretrain,
+    product_precision,
+    recipe_of_run,
+)
 
 WINDOWS = {"read": "windows", "rows": 6, "steps": 5}
 
@@ -90,6 +99,14 @@ def test_the_best_model_so_far_can_be_tried_while_the_run_goes_on(plan: RunPlan)
 
     pretrain(plan, watch=Watch(stepped=look))
     assert seen and seen == sorted(seen) and seen[0] < load(plan.out / "model").card["training"]["tokens_seen"]
+
+
+def test_half_precision_is_for_gpus(plan: RunPlan) -> None:
+    assert product_precision("auto", torch.device("cpu")) == torch.float32
+    assert product_precision("bfloat16", torch.device("cuda")) == torch.bfloat16
+    assert product_precision("float32", torch.device("cuda")) == torch.float32
+    with pytest.raises(ConfigError, match="but the device is a CPU"):
+        pretrain(replace(plan, recipe=small_recipe(precision="bfloat16")))
 
 
 def test_ctrl_c_finishes_the_step_and_saves_it(plan: RunPlan) -> None:

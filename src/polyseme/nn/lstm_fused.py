@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from polyseme.nn.lstm import CellState, ProjectedLSTM
+from polyseme.nn.precision import Products
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -30,16 +31,19 @@ def run_packed(lstm: ProjectedLSTM, x: Tensor, sizes: Sequence[int], start: Cell
 
     No gradient flows into or out of the states: training cuts it there, as the original does.
     """
-    y, h, c = _PackedLSTM.apply(  # type: ignore[no-untyped-call]
-        x,
-        lstm.input_weight,
-        lstm.state_weight,
-        lstm.full_bias(),
-        lstm.projection,
-        (start.h, start.c),
-        tuple(sizes),
-        (lstm.cell_clip, lstm.projection_clip),
-    )
+    products = Products.of(x)
+    with products.by_hand():
+        y, h, c = _PackedLSTM.apply(  # type: ignore[no-untyped-call]
+            x,
+            lstm.input_weight,
+            lstm.state_weight,
+            lstm.full_bias(),
+            lstm.projection,
+            (start.h, start.c),
+            tuple(sizes),
+            (lstm.cell_clip, lstm.projection_clip),
+            products,
+        )
     return y, CellState(h, c)
 
 
@@ -55,17 +59,20 @@ class _PackedLSTM(torch.autograd.Function):
         start: tuple[Tensor, Tensor],  # [B, D], [B, H]
         sizes: tuple[int, ...],
         clips: tuple[float | None, float | None],
+        products: Products,
     ) -> tuple[Tensor, Tensor, Tensor]:
         rows, cell = x.shape[0], bias.shape[0] // 4
-        gates = torch.addmm(bias, x, input_weight)  # [R, 4H], activated in place: i, f, o, g
+        gates = products.plus(bias, x, input_weight)  # [R, 4H], activated in place: i, f, o, g
         cells, tanh_cells, hidden = (x.new_empty(rows, cell) for _ in range(3))  # [R, H] c, tanh c, σ(o) · tanh c
         y = hidden if projection is None else x.new_empty(rows, x.shape[1])  # [R, D]
         cell_clip, projection_clip = clips
 
+        state_weight = products.lowered(state_weight)
+        projection = None if projection is None else products.lowered(projection)
         h, c = start
         steps = zip(*(torch.split(t, list(sizes)) for t in (gates, cells, tanh_cells, hidden, y)), sizes, strict=True)
         for gate, new_c, tanh_c, m, new_h, n in steps:
-            gate.addmm_(h[:n], state_weight)
+            products.add(gate, h[:n], state_weight)
             gate[:, : 3 * cell].sigmoid_()
             gate[:, 3 * cell :].tanh_()
             i, f, o, g = gate.view(n, 4, cell).unbind(1)
@@ -74,7 +81,7 @@ class _PackedLSTM(torch.autograd.Function):
                 new_c.clamp_(-cell_clip, cell_clip)
             torch.mul(torch.tanh(new_c, out=tanh_c), o, out=m)
             if projection is not None:
-                torch.mm(m, projection, out=new_h)
+                products.times(m, projection, out=new_h)
                 if projection_clip is not None:
                     new_h.clamp_(-projection_clip, projection_clip)
             h, c = new_h, new_c
@@ -82,7 +89,7 @@ class _PackedLSTM(torch.autograd.Function):
         # Kept as attributes, not saved for backward: the gates are overwritten there, once.
         ctx.weights = input_weight, state_weight, projection
         ctx.kept = x, gates, cells, tanh_cells, hidden, y
-        ctx.start, ctx.sizes, ctx.clips = start, sizes, clips
+        ctx.start, ctx.sizes, ctx.clips, ctx.products = start, sizes, clips, products
         last = last_rows(sizes).to(x.device)
         final_h, final_c = y[last], cells[last]
         ctx.mark_non_differentiable(final_h, final_c)
@@ -93,7 +100,7 @@ class _PackedLSTM(torch.autograd.Function):
     def backward(ctx: Any, grad_y: Tensor, _grad_h: Tensor, _grad_c: Tensor) -> tuple[Tensor | None, ...]:
         input_weight, state_weight, projection = ctx.weights
         x, gates, cells, tanh_cells, hidden, y = ctx.kept
-        sizes = ctx.sizes
+        sizes, products = ctx.sizes, ctx.products
         state_weight_t = state_weight.t().contiguous()  # [4H, D]
         projection_t = None if projection is None else projection.t().contiguous()  # [D, H]
         cell_open = _where_open(cells, ctx.clips[0])
@@ -112,7 +119,7 @@ class _PackedLSTM(torch.autograd.Function):
             if projection_t is None:
                 dm.copy_(d)
             else:
-                torch.mm(d, projection_t, out=dm)
+                products.times(d, projection_t, out=dm)
             i, f, o, g = gates[rows].view(n, 4, -1).unbind(1)
             tanh_c = tanh_cells[rows]
             before = cells[offsets[t - 1] : offsets[t - 1] + n] if t else ctx.start[1][:n]
@@ -130,15 +137,18 @@ class _PackedLSTM(torch.autograd.Function):
             dc.mul_(f)
             _sigmoid_backward(a, f, grad_input=f)
             if t:
-                grad_y[offsets[t - 1] : offsets[t - 1] + n].addmm_(gates[rows], state_weight_t)
+                products.add(grad_y[offsets[t - 1] : offsets[t - 1] + n], gates[rows], state_weight_t)
 
         before_y = torch.cat(
             [ctx.start[0][: sizes[0]], y[rows_before(sizes).to(y.device)]]
         )  # [R, D] h of the step before
-        grad_projection = None if projection is None else hidden.t() @ grad_y
-        grad_x = gates @ input_weight.t() if ctx.needs_input_grad[0] else None
+        grad_projection = None if projection is None else products.times(hidden.t(), grad_y)
+        grad_bias = gates.sum(0)
+        gates = products.lowered(gates)
+        grad_x = products.times(gates, input_weight.t()).to(x.dtype) if ctx.needs_input_grad[0] else None
+        grad_input, grad_state = products.times(x.t(), gates), products.times(before_y.t(), gates)
         ctx.kept = None
-        return grad_x, x.t() @ gates, before_y.t() @ gates, gates.sum(0), grad_projection, None, None, None
+        return grad_x, grad_input, grad_state, grad_bias, grad_projection, None, None, None, None
 
 
 def rows_before(sizes: Sequence[int]) -> Tensor:

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from polyseme.nn.adaptive import Clusters, adaptive_log_probabilities
+from polyseme.nn.precision import Products
 
 #: Logits that exist at the same time while training: 4 MB stays in the cache.
 BLOCK_LOGITS = 1 << 20
@@ -127,7 +128,9 @@ def draw_negatives(words: int, count: int, random: np.random.Generator) -> Negat
 
 def full_loss(h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
     """Summed cross entropy of [R, D] outputs against [R] word ids, over all V words."""
-    loss: Tensor = _FullLoss.apply(h, weight, bias, targets)  # type: ignore[no-untyped-call]
+    products = Products.of(h)
+    with products.by_hand():
+        loss: Tensor = _FullLoss.apply(h, weight, bias, targets, products)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -139,24 +142,28 @@ def sampled_loss(
     ``targets`` [R] and ``negatives`` [S] (increasing) are rows of ``weight`` and ``bias``, which need only hold the
     words of this step; ``corrections`` are their ln E. A negative that is a row's own target does not count there.
     """
-    loss: Tensor = _SampledLoss.apply(h, weight, bias, targets, negatives, *corrections)  # type: ignore[no-untyped-call]
+    products = Products.of(h)
+    with products.by_hand():
+        loss: Tensor = _SampledLoss.apply(  # type: ignore[no-untyped-call]
+            h, weight, bias, targets, negatives, *corrections, products
+        )
     return loss
 
 
 class _FullLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    def forward(ctx: Any, h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, products: Products) -> Tensor:
         grad_h, grad_weight, grad_bias = torch.empty_like(h), torch.zeros_like(weight), torch.zeros_like(bias)
         loss = h.new_zeros((), dtype=torch.float64)
         for rows in _blocks(len(h), len(weight)):
             target = targets[rows, None]  # [r, 1]
-            logits = torch.addmm(bias, h[rows], weight.t())  # [r, V]
+            logits = products.plus(bias, h[rows], weight.t())  # [r, V]
             log_p = torch.log_softmax(logits, dim=1)
             loss -= log_p.gather(1, target).sum(dtype=torch.float64)
             p = log_p.exp_()
             p.scatter_add_(1, target, p.new_full((1, 1), -1.0).expand_as(target))  # d loss / d logits
-            torch.mm(p, weight, out=grad_h[rows])
-            grad_weight.addmm_(p.t(), h[rows])
+            products.times(p, weight, out=grad_h[rows])
+            products.add(grad_weight, p.t(), h[rows])
             grad_bias += p.sum(0)
         ctx.gradients = grad_h, grad_weight, grad_bias
         return loss.to(h.dtype)
@@ -164,7 +171,7 @@ class _FullLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return (*(g * grad for g in ctx.gradients), None)
+        return (*(g * grad for g in ctx.gradients), None, None)
 
 
 class _SampledLoss(torch.autograd.Function):
@@ -178,6 +185,7 @@ class _SampledLoss(torch.autograd.Function):
         negatives: Tensor,
         target_correction: Tensor,
         negative_correction: Tensor,
+        products: Products,
     ) -> Tensor:
         negative_weight = weight[negatives]  # [S, D]
         negative_weight_t = negative_weight.t().contiguous()  # [D, S]
@@ -191,13 +199,13 @@ class _SampledLoss(torch.autograd.Function):
         grad_negative_bias = torch.zeros_like(negative_bias)
         log_sums = torch.empty_like(target_logits)
         for rows in _blocks(len(h), len(negatives)):
-            logits = torch.addmm(negative_bias, h[rows], negative_weight_t)  # [r, S]
+            logits = products.plus(negative_bias, h[rows], negative_weight_t)  # [r, S]
             here = (hit_rows >= rows.start) & (hit_rows < rows.stop)
             logits[hit_rows[here] - rows.start, hit_columns[here]] = -torch.inf
             torch.logaddexp(torch.logsumexp(logits, dim=1), target_logits[rows], out=log_sums[rows])
             p = logits.sub_(log_sums[rows, None]).exp_()
-            torch.mm(p, negative_weight, out=grad_h[rows])
-            grad_negative_weight.addmm_(p.t(), h[rows])
+            products.times(p, negative_weight, out=grad_h[rows])
+            products.add(grad_negative_weight, p.t(), h[rows])
             grad_negative_bias += p.sum(0)
 
         grad_target = torch.exp(target_logits - log_sums) - 1  # [R] d loss / d target logit
@@ -211,7 +219,7 @@ class _SampledLoss(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return (*(g * grad for g in ctx.gradients), None, None, None, None)
+        return (*(g * grad for g in ctx.gradients), None, None, None, None, None)
 
 
 def _accidental_hits(targets: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor]:

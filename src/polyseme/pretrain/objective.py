@@ -11,6 +11,7 @@ the middle part, so they can run at the same time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -41,10 +42,15 @@ class LanguageModel(nn.Module):
         self.bilm, self.softmax = bilm, softmax
         self.padding = padding  #: the character id that fills short tokens
         self.shared_words = shared_words
+        self.precision = torch.float32  #: of the matrix products while training
 
     @property
     def device(self) -> torch.device:
         return self.softmax.bias.device
+
+    def lowered(self) -> AbstractContextManager[object]:
+        """Matrix products in here have the precision of training; gradients are taken outside, as torch advises."""
+        return torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32)
 
     def softmax_weight(self) -> Tensor:
         """[V, D]"""
@@ -221,8 +227,9 @@ def _read(
     cells = list(model.bilm.directions[number].parameters())
     table, *rows = (t.detach().requires_grad_() for t in (table, *softmax_rows))
     with torch.enable_grad():
-        x, finals = _layers(model, number, reading, table, states, drop)
-        loss = softmax.loss(number, x, rows, reading.targets)
+        with model.lowered():
+            x, finals = _layers(model, number, reading, table, states, drop)
+            loss = softmax.loss(number, x, rows, reading.targets)
         grads = torch.autograd.grad(loss * weigh, [table, *rows, *cells])
     own, (weight, bias, *clusters) = list(grads[len(rows) + 1 :]), grads[1 : len(rows) + 1]
     return _DirectionGradients(loss.detach(), grads[0], weight, bias, clusters, own, finals)
@@ -273,7 +280,7 @@ class _EncodedTypes:
     """The distinct tokens of a batch, encoded once, in groups of similar length; two halves run at the same time."""
 
     def __init__(self, model: LanguageModel, rows: Tensor, run: Runner) -> None:
-        self.encoder = model.bilm.token_encoder
+        self.model, self.encoder = model, model.bilm.token_encoder
         self.trains = torch.is_grad_enabled()  # a worker thread does not inherit it
         self.groups = trimmed_groups(rows, model.bilm.config, model.padding)
         self.halves = [range(0, len(self.groups), 2), range(1, len(self.groups), 2)]
@@ -291,7 +298,9 @@ class _EncodedTypes:
 
     def _encode(self, half: range) -> list[Tensor]:
         with torch.set_grad_enabled(self.trains):
-            return [self.encoder(self.groups[group][1]) for group in half]
+            with self.model.lowered() if self.trains else nullcontext():
+                encoded = [self.encoder(self.groups[group][1]) for group in half]
+            return [rows.to(self.model.softmax.bias.dtype) for rows in encoded]
 
     def _differentiate(self, half: int, table: Tensor) -> list[Tensor]:
         parameters = list(self.encoder.parameters())

@@ -98,6 +98,9 @@ class Recipe:
 
     name: str = "custom"
     dropout: float = 0.1
+    precision: Literal["auto", "float32", "bfloat16"] = (
+        "auto"  #: of matrix products; auto: bfloat16 on GPUs that have it
+    )
     model: ModelShape = field(default_factory=ModelShape)
     text: TextChoice = field(default_factory=TextChoice)
     softmax: SoftmaxChoice = field(default_factory=SoftmaxChoice)

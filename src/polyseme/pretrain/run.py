@@ -268,6 +268,7 @@ def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Pr
     sentences, held_out = held_out_sentences(plan, corpus)
     model, indexer = first_model(plan, corpus)
     model.to(plan.device)
+    model.precision = product_precision(recipe.precision, model.device)
     table = TypeTable.of_corpus(corpus, indexer)
     order = _order(plan, corpus, table, sentences, model.bilm.config.directions, processes)
     training = Training(recipe, model, new_optimizer(recipe.optimizer, model), order, plan.seed, processes)
@@ -282,6 +283,16 @@ def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Pr
         with replace_when_complete(plan.out / RECIPE) as file:
             file.write(json.dumps(recipe.to_dict(), indent=2).encode() + b"\n")
     return _Run(plan, corpus, indexer, training, held_out, fingerprint, seconds)
+
+
+def product_precision(choice: str, device: torch.device) -> torch.dtype:
+    """Of the matrix products of training, by the recipe and what the device can do."""
+    if choice == "bfloat16" and device.type == "cpu":
+        raise ConfigError(
+            "precision is bfloat16, but the device is a CPU, where that is slow or missing; use --set precision=float32"
+        )
+    on_gpu = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.bfloat16 if choice == "bfloat16" or (choice == "auto" and on_gpu) else torch.float32
 
 
 def recipe_of_run(out: Path) -> Recipe:
