@@ -151,7 +151,7 @@ def make_model(size: str) -> Path:
 
 def settings_for(size: str, cores: int, quick: bool) -> list[Setting]:
     """The turns of a round. The large model and single sentences read fewer: their rate does not depend on it."""
-    many = 48 if quick else {"original": 128}.get(size, 1000 if cores == 1 else 128)
+    many = 48 if quick else {"original": 64}.get(size, 1000 if cores == 1 else 128)
     few = 4 if quick else {"original": 16}.get(size, 100)
     found = [Setting("polyseme", 0, cache=cache, sentences=many) for cache in ("cold", "warm")]
     if cores == 2 and not quick:

@@ -45,7 +45,7 @@ class TokenEncoder:
             order = torch.arange(len(rows))
         else:
             order = torch.argsort(self.characters.lengths(rows[:, -self.characters.columns :]), stable=True)
-        return list(order.split(GROUP_TOKENS))
+        return list(torch.split(order, GROUP_TOKENS))
 
     def encode(self, rows: Tensor) -> Tensor:
         """[R, K] ids of one group → [R, D]"""
