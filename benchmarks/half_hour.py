@@ -46,8 +46,6 @@ def train(work: Path, text: Path, held_out: Path) -> Path:
         prepare([text], corpus, lang="en", vocabulary_size=WORDS)
     recipe = change_recipe(load_recipe("compact"), CHANGES)
     plan = RunPlan(corpus, run, recipe, valid=held_out, threads=min(2, torch.get_num_threads()))
-    if (run / "model").exists():
-        return run
 
     def say(report: StepReport) -> None:
         if report.step % 200 == 0:
