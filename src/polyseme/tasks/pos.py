@@ -45,12 +45,12 @@ class Batch:
 
 def read_tags(path: Path) -> list[Sentence]:
     """Words and universal tags of a treebank."""
-    found = [Sentence(sentence.tokens, sentence.tags) for sentence in read_treebank(path, "upos")]
+    found = read_treebank(path, "upos")
     for number, sentence in enumerate(found, start=1):
         if "_" in sentence.tags or "" in sentence.tags:
             word = sentence.tokens[[tag in ("_", "") for tag in sentence.tags].index(True)]
             raise InputError(f"{path}, sentence {number}: the word {word!r} has no tag in the fourth column (UPOS)")
-    return found
+    return [Sentence(sentence.tokens, sentence.tags) for sentence in found]
 
 
 class PosNetwork(TaskNetwork):
