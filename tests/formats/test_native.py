@@ -82,6 +82,12 @@ def test_the_card_has_the_front_matter_that_hubs_read(tmp_path: Path) -> None:
     assert "# tiny" in lines and "For tests." in lines
 
 
+def test_whoever_may_read_the_configuration_may_read_the_weights(tmp_path: Path) -> None:
+    save_native(small_model(SMALL), tmp_path / "model")
+    modes = {path.stat().st_mode for path in (tmp_path / "model").iterdir()}
+    assert len(modes) == 1
+
+
 def test_half_precision_rounds_and_is_loaded_as_float32(tmp_path: Path) -> None:
     model = small_model()
     save_native(model, tmp_path / "half", "float16")

@@ -11,6 +11,7 @@ README.md            the card, for people and hubs; never read back
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,9 +51,10 @@ def save_native(model: StoredModel, folder: str | Path, dtype: Dtype = "float32"
         raise ConfigError(f"dtype is {dtype!r}, but weights are stored as float32 or float16")
     tensors = {name: _stored(name, x, DTYPES[dtype]) for name, x in _all_tensors(model).items()}
     with model_folder(Path(folder), FILES) as beside:
-        save_file(tensors, beside / WEIGHTS, metadata={"format": "pt"})
         text = json.dumps(_config(model), indent=2, ensure_ascii=False)
         (beside / CONFIG).write_text(text + "\n", encoding="utf-8")
+        save_file(tensors, beside / WEIGHTS, metadata={"format": "pt"})
+        shutil.copymode(beside / CONFIG, beside / WEIGHTS)  # safetensors writes for the owner alone
         (beside / README).write_text(card_text(model), encoding="utf-8")
         if model.vocabulary is not None:
             model.vocabulary.write(beside / VOCABULARY)
