@@ -35,13 +35,14 @@ def write_squad(path: Path, count: int, seed: int) -> Path:
 
 def test_answers_are_found(tmp_path: Path) -> None:
     train, dev = write_squad(tmp_path / "train.json", 60, 0), write_squad(tmp_path / "dev.json", 12, 1)
-    task, finished = small_run("squad", tmp_path, train, dev, hidden=12, epochs=6, rate=0.02, batch=10)
+    task, finished = small_run("squad", tmp_path, train, dev, hidden=12, paragraphs=1.0, epochs=6, rate=0.02, batch=10)
     assert_it_learned(finished, "f1", 25)  # any of the three cities is right in 33 of 100 cases, any token in 7
     assert task.evaluate(dev).values == finished.scores.values
     context = "Here Ada likes Rome. Here Bob likes Oslo."
     found = task.predict({"id": "x", "context": context, "question": ["What does Bob like?", "What does Ada like?"]})
     assert [one["question"] for one in found] == ["What does Bob like?", "What does Ada like?"]
     assert all(context[one["start"] : one["end"]] == one["answer"] for one in found)
+    assert task.predict(f"{context}\tWhat does Bob like?")[0]["answer"] == found[0]["answer"]
     official = json.loads("".join(TASK.write(task.answer(TASK.read(dev)))))
     assert sorted(official) == sorted(f"q{number}" for number in range(12))
 
@@ -54,6 +55,24 @@ def test_long_paragraphs_and_answers_without_a_place_are_not_trained_on(tmp_path
     path.write_text(json.dumps(content))
     questions = TASK.read(path)
     assert TASK.for_training(questions, BidafSizes(longest_paragraph=100)) == questions[2:]
+
+
+def test_a_share_of_the_paragraphs_is_always_the_same_share(tmp_path: Path) -> None:
+    questions = TASK.read(write_squad(tmp_path / "a.json", 200, 0))
+    some, more = (TASK.for_training(questions, BidafSizes(paragraphs=share)) for share in (0.3, 0.6))
+    assert 0.2 * 200 < len(some) < 0.4 * 200 < len(more) < 0.8 * 200
+    assert all(question in more for question in some)
+
+
+def test_a_file_without_answers_can_be_answered_and_not_be_scored(tmp_path: Path) -> None:
+    path = write_squad(tmp_path / "a.json", 1, 0)
+    content = json.loads(path.read_text())
+    del content["data"][0]["paragraphs"][0]["qas"][0]["answers"]
+    path.write_text(json.dumps(content))
+    questions = TASK.read(path)
+    assert (questions[0].answers, questions[0].spans) == ((), ())
+    with pytest.raises(InputError, match="'q0' has no answers"):
+        TASK.score([{"span": [0, 1]}], questions)
 
 
 @pytest.mark.parametrize("item", ["text", ["a"], {"context": "a"}, {"context": "", "question": "b"}, {"question": "b"}])

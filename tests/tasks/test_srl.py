@@ -8,8 +8,9 @@ import pytest
 from tasks.small_runs import assert_it_learned, small_run
 
 from polyseme.errors import InputError
+from polyseme.tasks.spans import Span
 from polyseme.tasks.srl import TASK, SrlExample
-from polyseme.tasks.srl_data import Frame, RoleSpan, SrlFile, new_sentence, read_srl, write_srl
+from polyseme.tasks.srl_data import Frame, SrlFile, new_sentence, read_srl, write_srl
 from polyseme.text.tokenization import split_text
 
 NAMES = ["Ada", "Bob", "Cleo", "Dan"]
@@ -21,7 +22,7 @@ def write_roles(path: Path, times: int) -> Path:
     for one in NAMES:
         for verb in VERBS:
             words = [one, verb, "the", "old", NAMES[(NAMES.index(one) + 1) % 4], "."]
-            spans = (RoleSpan(0, 1, "A0"), RoleSpan(1, 2, "V"), RoleSpan(2, 5, "A1"))
+            spans = (Span("A0", 0, 1), Span("V", 1, 2), Span("A1", 2, 5))
             made.append(new_sentence(words, [Frame(1, verb, spans)], is_first=not made))
     made.append(new_sentence(["Yes", "!"], []))
     path.parent.mkdir(exist_ok=True)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from shared import DATA, needs
 
 from polyseme.errors import InputError
-from polyseme.tasks.srl_data import Frame, RoleSpan, SrlFile, new_sentence, read_srl, write_srl
+from polyseme.tasks.spans import Span
+from polyseme.tasks.srl_data import Frame, SrlFile, new_sentence, read_srl, write_srl
 
 CONLL_2005 = """\
 The	DT	(NP*	*	-	(A0*	(A0*
@@ -46,24 +47,24 @@ def write(path: Path, text: str) -> Path:
 def test_frames_of_conll_2005(tmp_path: Path) -> None:
     first, second, third = read_srl(write(tmp_path / "a.props", CONLL_2005)).sentences
     assert first.words == ("The", "cat", "gave", "up", "sleeping")
-    give = (RoleSpan(0, 2, "A0"), RoleSpan(2, 3, "V"), RoleSpan(3, 4, "C-V"), RoleSpan(4, 5, "A1"))
-    assert first.frames == (Frame(2, "give", give), Frame(4, "sleep", (RoleSpan(0, 2, "A0"), RoleSpan(4, 5, "V"))))
+    give = (Span("A0", 0, 2), Span("V", 2, 3), Span("C-V", 3, 4), Span("A1", 4, 5))
+    assert first.frames == (Frame(2, "give", give), Frame(4, "sleep", (Span("A0", 0, 2), Span("V", 4, 5))))
     assert (second.words, second.frames) == (("#",), ())
-    assert third.frames == (Frame(0, "stop", (RoleSpan(0, 1, "V"),)),)
+    assert third.frames == (Frame(0, "stop", (Span("V", 0, 1),)),)
 
 
 def test_frames_of_conll_2012(tmp_path: Path) -> None:
     first, second = read_srl(write(tmp_path / "a.gold_conll", CONLL_2012)).sentences
     assert first.words == ("He", "wants", "to", "go")
-    want = (RoleSpan(0, 1, "ARG0"), RoleSpan(1, 2, "V"), RoleSpan(2, 4, "ARG1"))
-    assert first.frames == (Frame(1, "want", want), Frame(3, "go", (RoleSpan(3, 4, "V"),)))
+    want = (Span("ARG0", 0, 1), Span("V", 1, 2), Span("ARG1", 2, 4))
+    assert first.frames == (Frame(1, "want", want), Frame(3, "go", (Span("V", 3, 4),)))
     assert (second.words, second.frames) == (("Yes",), ())
 
 
 def test_columns_between_spaces_and_with_senses_before_the_predicates(tmp_path: Path) -> None:
     text = "The   DT  *  -   -    (A0*\ncat   NN  *  -   -       *)\nsat   VB  *  01  sit   (V*)\n"
     [sentence] = read_srl(write(tmp_path / "a.props", text)).sentences
-    assert sentence.frames == (Frame(2, "sit", (RoleSpan(0, 2, "A0"), RoleSpan(2, 3, "V"))),)
+    assert sentence.frames == (Frame(2, "sit", (Span("A0", 0, 2), Span("V", 2, 3))),)
 
 
 @pytest.mark.parametrize("text", [CONLL_2005, CONLL_2012, CONLL_2005 + "\n\n"])
@@ -80,7 +81,7 @@ def test_what_was_read_is_written_back_byte_by_byte(tmp_path: Path, text: str, s
 def frames(draw: st.DrawFn, count: int) -> Frame:
     cuts = sorted(draw(st.sets(st.integers(0, count), max_size=6)))
     roles = draw(st.lists(st.sampled_from(["A0", "A1", "C-A1", "R-A0", "AM-TMP"]), min_size=6, max_size=6))
-    spans = [RoleSpan(a, b, role) for a, b, role in zip(cuts, cuts[1:], roles, strict=False)]
+    spans = [Span(role, a, b) for a, b, role in zip(cuts, cuts[1:], roles, strict=False)]
     kept = [span for span in spans if draw(st.booleans())]
     return Frame(draw(st.integers(0, count - 1)), "lemma", tuple(kept))
 

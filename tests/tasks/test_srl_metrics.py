@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from polyseme.tasks.srl_data import RoleSpan
+from polyseme.tasks.spans import Span
 from polyseme.tasks.srl_metrics import RoleScore, arguments, score_roles
 
 
-def spans(text: str) -> list[RoleSpan]:
+def spans(text: str) -> list[Span]:
     """ "A0:0-2 V:2-3"."""
     found = (part.replace(":", " ").rsplit("-", 1) for part in text.split())
-    return [RoleSpan(int(left.split()[1]), int(end), left.split()[0]) for left, end in found]
+    return [Span(left.split()[0], int(left.split()[1]), int(end)) for left, end in found]
 
 
 def test_a_continuation_joins_the_last_argument_of_its_role() -> None:

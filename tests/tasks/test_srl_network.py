@@ -6,8 +6,9 @@ import pytest
 import torch
 from tasks.small_features import WHERE, small_features, small_inputs
 
+from polyseme.tasks.spans import Span
 from polyseme.tasks.srl import TASK, SrlExample
-from polyseme.tasks.srl_data import Frame, RoleSpan, new_sentence
+from polyseme.tasks.srl_data import Frame, new_sentence
 from polyseme.tasks.srl_network import RoleTagger, SrlSizes
 
 SIZES = SrlSizes(hidden=6, layers=3, predicate_dim=3, detector=4, dropout=0.1)
@@ -18,8 +19,8 @@ def example(words: str, *frames: Frame) -> SrlExample:
     return SrlExample(sentence.words, tuple(frame.predicate for frame in frames), sentence)
 
 
-ONE = Frame(1, "b", (RoleSpan(0, 1, "A0"), RoleSpan(1, 2, "V"), RoleSpan(2, 4, "A1")))
-TWO = Frame(3, "d", (RoleSpan(2, 4, "V"),))
+ONE = Frame(1, "b", (Span("A0", 0, 1), Span("V", 1, 2), Span("A1", 2, 4)))
+TWO = Frame(3, "d", (Span("V", 2, 4),))
 EXAMPLES = [example("a b c d", ONE, TWO), example("e"), example("g h a b c d e", ONE)]
 ROLES = TASK.vocabularies(EXAMPLES)
 
@@ -29,8 +30,8 @@ def tagger(elmo: str = "none") -> tuple[RoleTagger, object]:
     return TASK.network(SIZES, ROLES, small_inputs(features)), features
 
 
-def test_roles_are_counted() -> None:
-    assert ROLES == {"roles": ["V", "A0", "A1"]}
+def test_roles_become_tags() -> None:
+    assert ROLES == {"tags": ["O", "B-A0", "I-A0", "B-A1", "I-A1", "B-V", "I-V"]}
 
 
 @pytest.mark.parametrize("elmo", WHERE)
@@ -50,8 +51,8 @@ def test_a_v_covers_every_predicate_and_roles_stand_side_by_side() -> None:
     asked = SrlExample(tuple(words), tuple(range(10)), None)
     [found] = network.predict(TASK.collate([asked], ROLES, features))  # type: ignore[arg-type]
     for frame in found["frames"]:
-        assert any(role == "V" and start <= frame["predicate"] < end for start, end, role in frame["spans"])
-        assert all(one[1] <= other[0] for one, other in zip(frame["spans"], frame["spans"][1:], strict=False))
+        assert any(span.label == "V" and span.start <= frame["predicate"] < span.end for span in frame["spans"])
+        assert all(one.end <= other.start for one, other in zip(frame["spans"], frame["spans"][1:], strict=False))
 
 
 def test_where_no_predicates_are_given_those_that_are_found_are_read() -> None:
@@ -74,7 +75,7 @@ def test_the_loss_is_that_of_tags_and_predicates() -> None:
     batch = TASK.collate(EXAMPLES, ROLES, features)  # type: ignore[arg-type]
     vectors = network._vectors(batch.tokens)
     logits = torch.log_softmax(network._tag_logits(vectors, batch.sentences, batch.places), dim=2)
-    tags = [[3, 1, 5, 6], [0, 0, 1, 2], [3, 1, 5, 6, 0, 0, 0]]
+    tags = [[1, 5, 3, 4], [0, 0, 5, 6], [1, 5, 3, 4, 0, 0, 0]]
     picked = [logits[row, place, tag] for row, line in enumerate(tags) for place, tag in enumerate(line)]
     chance = torch.sigmoid(network._predicate_logits(vectors))
     predicates = {(0, 1), (0, 3), (2, 1)}
@@ -98,5 +99,6 @@ def test_sentences_without_predicates_are_trained_on_too() -> None:
 def test_every_parameter_takes_part(elmo: str) -> None:
     network, features = tagger(elmo)
     network(TASK.collate(EXAMPLES, ROLES, features)).backward()  # type: ignore[arg-type]
-    still = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
+    trained = [(name, p.grad) for name, p in network.named_parameters() if p.requires_grad]
+    still = [name for name, grad in trained if grad is None or not grad.any()]
     assert [name for name in still if not name.startswith("tokens.")] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,8 +26,8 @@ PRESETS = {
         InputChoices(elmo="both"),
     ),
     "cpu": Preset(
-        BidafSizes(hidden=50, longest_paragraph=250),
-        TrainingChoices(epochs=6, batch=32, rate=0.002, patience=2, halve_after=1, share=0.1),
+        BidafSizes(hidden=50, longest_paragraph=250, paragraphs=0.1),
+        TrainingChoices(epochs=6, batch=32, rate=0.002, patience=2, halve_after=1),
         InputChoices(elmo="both", characters=32),
     ),
 }
@@ -45,12 +46,17 @@ class Squad(Definition[Question, BidafSizes]):
         return read_squad(path).questions
 
     def examples(self, item: Any, split: Split) -> list[Question]:
-        """An object with context and question, or with context and a list of questions."""
+        """An object with context and question, or with a list of questions; or both texts with a tab between them."""
+        if isinstance(item, str) and item.count("\t") == 1:
+            context, question = item.split("\t")
+            item = {"context": context, "question": question}
         asked = item.get("question") if isinstance(item, dict) else None
         questions: list[Any] = asked if isinstance(asked, list) else [asked]
         if not isinstance(item, dict) or not all(map(_is_text, [item.get("context"), *questions])):
             shown = json.dumps(item, ensure_ascii=False)[:60]
-            raise InputError(f"an answer needs an object with a context and a question, not {shown}")
+            raise InputError(
+                f"an answer needs an object with a context and a question (or both with a tab between), not {shown}"
+            )
         paragraph = paragraph_of(item["context"], split(item["context"]))
         name = str(item.get("id", ""))
         return [Question(name, text, paragraph_of(text, split(text)).tokens, paragraph, (), ()) for text in questions]
@@ -59,8 +65,12 @@ class Squad(Definition[Question, BidafSizes]):
         return [*_sentences(example.paragraph), example.tokens]
 
     def for_training(self, examples: list[Question], network: BidafSizes) -> list[Question]:
-        """Questions whose answer has a place, in paragraphs that are not too long."""
-        return [q for q in examples if q.spans and len(q.paragraph.tokens) <= network.longest_paragraph]
+        """Questions whose answer has a place, in paragraphs that are not too long, in a share of them.
+
+        A share of paragraphs and not of questions, because the biLM reads each paragraph once for all its questions.
+        """
+        fitting = [q for q in examples if q.spans and len(q.paragraph.tokens) <= network.longest_paragraph]
+        return [q for q in fitting if _lot(q.paragraph.text) < network.paragraphs]
 
     def vocabularies(self, examples: Sequence[Question]) -> Vocabularies:
         return {}
@@ -79,6 +89,9 @@ class Squad(Definition[Question, BidafSizes]):
         return QuestionBatch(paragraphs, features([example.tokens for example in examples]), which, starts, ends)
 
     def score(self, predictions: Sequence[Any], examples: Sequence[Question]) -> Scores:
+        for example in examples:
+            if not example.answers:
+                raise InputError(f"the question {example.id!r} has no answers to compare with")
         pairs = zip(examples, predictions, strict=True)
         answers = {example.id: example.paragraph.answer(*found["span"]) for example, found in pairs}
         return Scores(score_answers(answers, {example.id: example.answers for example in examples}))
@@ -107,6 +120,11 @@ class Squad(Definition[Question, BidafSizes]):
 
 def _sentences(paragraph: Paragraph) -> list[Sequence[str]]:
     return [paragraph.tokens[start:end] for start, end in paragraph.sentences]
+
+
+def _lot(text: str) -> float:
+    """A number from 0 to below 1, always the same for a text."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest()) / 2**32
 
 
 def _is_text(value: Any) -> bool:

@@ -107,7 +107,7 @@ def _question(item: Any, paragraph: Paragraph, place: str, lang: str, tally: _Ta
     identifier = _text(item, "id", place)
     place = f"{place}, question {identifier!r}"
     text = _text(item, "question", place)
-    answers = _list(item, "answers", place)
+    answers = _list(item, "answers", place) if "answers" in item else []  # a file to be answered has none
     spans = [_answer_span(answer, paragraph, place, tally) for answer in answers]
     return Question(
         id=identifier,

@@ -32,6 +32,7 @@ class BidafSizes:
     dropout: float = 0.2
     longest_answer: int = 17  #: tokens of an answer that is looked for
     longest_paragraph: int = 400  #: tokens of a paragraph that is trained on
+    paragraphs: float = 1.0  #: share of the paragraphs that are trained on, each with all its questions
 
 
 @dataclass(frozen=True, slots=True)

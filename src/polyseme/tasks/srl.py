@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,10 @@ import torch
 from polyseme.errors import InputError
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.role_tags import spans_to_tags
 from polyseme.tasks.scores import Scores, precision_recall_f1
+from polyseme.tasks.spans import Span, tags_of
 from polyseme.tasks.srl_data import (
     Frame,
-    RoleSpan,
     SrlSentence,
     new_sentence,
     read_srl,
@@ -82,14 +80,13 @@ class Srl(Definition[SrlExample, SrlSizes]):
         return (example.words,)
 
     def vocabularies(self, examples: Sequence[SrlExample]) -> Vocabularies:
-        """The roles, the most frequent first."""
-        roles = Counter(
-            span.role for example in examples if example.gold for frame in example.gold.frames for span in frame.spans
-        )
-        return {"roles": sorted(roles, key=lambda role: (-roles[role], role))}
+        """The tags of all roles, one of which every token has."""
+        frames = (frame for example in examples if example.gold for frame in example.gold.frames)
+        roles = sorted({span.label for frame in frames for span in frame.spans})
+        return {"tags": ["O", *(f"{letter}-{role}" for role in roles for letter in "BI")]}
 
     def network(self, sizes: SrlSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> RoleTagger:
-        return RoleTagger(sizes, vocabularies["roles"], tokens)
+        return RoleTagger(sizes, vocabularies["tags"], tokens)
 
     def collate(self, examples: Sequence[SrlExample], vocabularies: Vocabularies, features: Features) -> FrameBatch:
         pairs = [(row, place) for row, example in enumerate(examples) for place in example.predicates or ()]
@@ -99,15 +96,17 @@ class Srl(Definition[SrlExample, SrlSizes]):
             frames = [
                 (frame, len(example.words)) for example in examples if example.gold for frame in example.gold.frames
             ]
+            numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
             for row, (frame, count) in enumerate(frames):
-                tags[row, :count] = torch.tensor(spans_to_tags(frame.spans, vocabularies["roles"], count))
+                named = tags_of(frame.spans, count, "IOB2")  # a role that training did not meet is O
+                tags[row, :count] = torch.tensor([numbers.get(tag, 0) for tag in named])
         where = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2)
         given = [None if example.predicates is None else list(example.predicates) for example in examples]
         return FrameBatch(features([example.words for example in examples]), given, where[:, 0], where[:, 1], tags)
 
     def score(self, predictions: Sequence[Any], examples: Sequence[SrlExample]) -> Scores:
         """Roles of the given predicates; beside them, how well the predicates themselves were found."""
-        predicted, gold, places = list[Sequence[RoleSpan]](), list[Sequence[RoleSpan]](), [0, 0, 0]
+        predicted, gold, places = list[Sequence[Span]](), list[Sequence[Span]](), [0, 0, 0]
         for found, example in zip(predictions, examples, strict=True):
             assert example.gold is not None, "a score needs roles"
             predicted += [_spans(frame) for frame in found["frames"]]
@@ -126,7 +125,7 @@ class Srl(Definition[SrlExample, SrlSizes]):
         for frame in prediction["frames"]:
             roles = [
                 {"role": role, "start": start, "end": end, "text": " ".join(example.words[start:end])}
-                for start, end, role in frame["spans"]
+                for role, start, end in frame["spans"]
             ]
             frames.append({"predicate": frame["predicate"], "word": example.words[frame["predicate"]], "roles": roles})
         return {"tokens": list(example.words), "frames": frames}
@@ -142,8 +141,8 @@ class Srl(Definition[SrlExample, SrlSizes]):
         yield "\n"
 
 
-def _spans(frame: Mapping[str, Any]) -> tuple[RoleSpan, ...]:
-    return tuple(RoleSpan(start, end, role) for start, end, role in frame["spans"])
+def _spans(frame: Mapping[str, Any]) -> tuple[Span, ...]:
+    return tuple(Span(role, start, end) for role, start, end in frame["spans"])
 
 
 def _percent(score: RoleScore) -> dict[str, float]:

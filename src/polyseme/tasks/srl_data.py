@@ -18,28 +18,20 @@ from pathlib import Path
 from polyseme.errors import InputError
 from polyseme.files.atomic import replace_when_complete
 from polyseme.tasks.column_files import Block, cells, read_blocks
+from polyseme.tasks.spans import Span
 
 NOTHING = "-"
 VERB = "V"
 _PROP = re.compile(r"((?:\([^\s()*]+)*)\*(\)*)")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RoleSpan:
-    """The tokens from ``start`` up to, not including, ``end`` play a role: A0, AM-TMP, C-A1, R-A0, V."""
-
-    start: int
-    end: int
-    role: str
-
-
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A predicate: its place in the sentence, its lemma in the file, and its roles in order."""
+    """A predicate: its place in the sentence, its lemma in the file, and its roles (A0, AM-TMP, C-A1, V) in order."""
 
     predicate: int
     lemma: str
-    spans: tuple[RoleSpan, ...]
+    spans: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +175,17 @@ def _sentence(block: Block, rows: list[list[str]], source: str, layout: Layout) 
     )
 
 
-def _place_of_verb(spans: Sequence[RoleSpan], block: Block, source: str) -> int:
+def _place_of_verb(spans: Sequence[Span], block: Block, source: str) -> int:
     """CoNLL-2012 marks the predicate of a column by its V alone."""
     for span in spans:
-        if span.role == VERB:
+        if span.label == VERB:
             return span.start
     raise InputError(f"{block.place(source, 0)}: a column of roles in this sentence has no V, its predicate")
 
 
-def _spans(block: Block, rows: list[list[str]], column: int, source: str) -> tuple[RoleSpan, ...]:
+def _spans(block: Block, rows: list[list[str]], column: int, source: str) -> tuple[Span, ...]:
     """The roles of one column; they stand one after another, never in each other."""
-    spans, role, start = list[RoleSpan](), "", 0
+    spans, role, start = list[Span](), "", 0
     for place, row in enumerate(rows):
         found = _PROP.fullmatch(row[column])
         if found is None:
@@ -207,16 +199,16 @@ def _spans(block: Block, rows: list[list[str]], column: int, source: str) -> tup
         if opened:
             role, start = opened[0], place
         if closed:
-            spans.append(RoleSpan(start, place + 1, role))
+            spans.append(Span(role, start, place + 1))
             role = ""
     if role:
         raise InputError(f"{block.place(source, start)} opens {role}, which is not closed before the sentence ends")
     return tuple(spans)
 
 
-def _column(spans: Sequence[RoleSpan], count: int) -> list[str]:
+def _column(spans: Sequence[Span], count: int) -> list[str]:
     column = ["*"] * count
     for span in spans:
-        column[span.start] = f"({span.role}*"
+        column[span.start] = f"({span.label}*"
         column[span.end - 1] += ")"
     return column

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from polyseme.tasks.srl_data import VERB, RoleSpan
+from polyseme.tasks.spans import Span
+from polyseme.tasks.srl_data import VERB
 
 Argument = tuple[str, tuple[tuple[int, int], ...]]
 _CONTINUATION = "C-"
@@ -37,13 +38,13 @@ class RoleScore:
         return 2 * self.correct / (self.predicted + self.gold) if self.correct else 0.0
 
 
-def arguments(spans: Iterable[RoleSpan]) -> list[Argument]:
+def arguments(spans: Iterable[Span]) -> list[Argument]:
     """The arguments of a predicate, pieces joined, without the predicate itself."""
     pieces = list[tuple[str, list[tuple[int, int]]]]()
-    for span in sorted(spans):
-        role = span.role.removeprefix(_CONTINUATION)
+    for span in sorted(spans, key=lambda span: span.start):
+        role = span.label.removeprefix(_CONTINUATION)
         head = next((found for found in reversed(pieces) if found[0] == role), None)
-        if span.role.startswith(_CONTINUATION) and head is not None:
+        if span.label.startswith(_CONTINUATION) and head is not None:
             head[1].append((span.start, span.end))
         else:
             pieces.append((role, [(span.start, span.end)]))
@@ -51,7 +52,7 @@ def arguments(spans: Iterable[RoleSpan]) -> list[Argument]:
 
 
 def score_roles(
-    predicted: Sequence[Iterable[RoleSpan]], gold: Sequence[Iterable[RoleSpan]]
+    predicted: Sequence[Iterable[Span]], gold: Sequence[Iterable[Span]]
 ) -> tuple[RoleScore, dict[str, RoleScore]]:
     """Frames in the same order, predicted and right → (score over all roles, score of each role)."""
     correct, found, right = Counter[str](), Counter[str](), Counter[str]()

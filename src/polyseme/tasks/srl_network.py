@@ -15,11 +15,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyseme.tasks.crf import CRF, FORBIDDEN
 from polyseme.tasks.definition import TaskNetwork
 from polyseme.tasks.encoders import BiLSTM
 from polyseme.tasks.highway_lstm import AlternatingHighwayLSTM
 from polyseme.tasks.inputs import TokenBatch, TokenInputs, TokenVectors
-from polyseme.tasks.role_tags import best_tags, count_tags, tags_to_spans
+from polyseme.tasks.spans import spans_of
 from polyseme.tasks.srl_data import VERB
 
 #: Frames whose tags are computed together when predicting.
@@ -52,15 +53,16 @@ class FrameBatch:
 class RoleTagger(TaskNetwork):
     """Sentences → frames."""
 
-    def __init__(self, sizes: SrlSizes, roles: list[str], tokens: TokenInputs) -> None:
+    def __init__(self, sizes: SrlSizes, tags: list[str], tokens: TokenInputs) -> None:
         super().__init__(tokens)
-        self.roles = roles
+        self.tags = tags
+        self.decoder = CRF.of(tags, "IOB2").requires_grad_(False)  # without scores of its own: it only forbids
         self.predicate = nn.Embedding(2, sizes.predicate_dim)
         self.dropout = nn.Dropout(sizes.input_dropout)
         self.encoder = AlternatingHighwayLSTM(
             tokens.input_width + sizes.predicate_dim, sizes.hidden, sizes.layers, sizes.dropout
         )
-        self.tag = nn.Linear(sizes.hidden + tokens.output_width, count_tags(roles))
+        self.tag = nn.Linear(sizes.hidden + tokens.output_width, len(tags))
         self.detector = BiLSTM(tokens.input_width, sizes.detector)
         self.is_predicate = nn.Linear(self.detector.width + tokens.output_width, 1)
 
@@ -88,7 +90,7 @@ class RoleTagger(TaskNetwork):
         for start in range(0, len(pairs), FRAMES_TOGETHER):
             some = pairs[start : start + FRAMES_TOGETHER]
             for (sentence, place), tags in zip(some, self._decode(vectors, some), strict=True):
-                spans = [[span.start, span.end, span.role] for span in tags_to_spans(tags, self.roles)]
+                spans = spans_of([self.tags[tag] for tag in tags], "IOB2")
                 answers[sentence]["frames"].append({"predicate": place, "spans": spans})
         return answers
 
@@ -113,10 +115,7 @@ class RoleTagger(TaskNetwork):
     def _decode(self, vectors: TokenVectors, pairs: list[tuple[int, int]]) -> list[list[int]]:
         sentences, places = torch.tensor(pairs, device=vectors.lengths.device).unbind(1)
         scores = torch.log_softmax(self._tag_logits(vectors, sentences, places), dim=2)
-        if VERB in self.roles:
-            begin = 1 + 2 * self.roles.index(VERB)
-            rows = torch.arange(len(pairs), device=scores.device)
-            verb = scores[rows, places, begin : begin + 2].clone()
-            scores[rows, places] = -torch.inf
-            scores[rows, places, begin : begin + 2] = verb
-        return best_tags(scores, vectors.lengths[sentences])
+        is_verb = torch.tensor([tag.endswith(f"-{VERB}") for tag in self.tags], device=scores.device)
+        rows = torch.arange(len(pairs), device=scores.device)
+        scores[rows, places] = scores[rows, places].masked_fill(~is_verb, FORBIDDEN)
+        return self.decoder.best(scores, vectors.mask[sentences])
