@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from polyseme.nn.config import WordConfig as WordConfig
     from polyseme.nn.mix import ElmoRepresentations as ElmoRepresentations
     from polyseme.nn.mix import ScalarMix as ScalarMix
+    from polyseme.tasks.task import Task as Task
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ _HOME = {
     "WordConfig": "polyseme.nn.config",
     "ScalarMix": "polyseme.nn.mix",
     "ElmoRepresentations": "polyseme.nn.mix",
+    "Task": "polyseme.tasks.task",
     "Index": "polyseme.analysis.index",
 }
 
