@@ -1,21 +1,36 @@
-"""polyseme demo, run to the end on a toy that is trained much shorter than usual."""
+"""polyseme demo, run to the end: on a toy that is trained much shorter than usual, and on a model that is given."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_line import polyseme, toy_model
+from rich.cells import cell_len
 
+from polyseme.analysis import demo as findings
+from polyseme.analysis.demo import WORDS
 from polyseme.cli import demo as verb
-from polyseme.cli.demo import SENSES, bundled_model, nearest
+from polyseme.cli.app import help_and_examples
+from polyseme.cli.demo import bundled_model
 from polyseme.elmo import Elmo
 from polyseme.embed import read
 from polyseme.pretrain import toy
+from polyseme.target import read_target
+
+FILES = ("senses.html", "senses.png", "sentences.txt", "vectors.h5")
+
+
+def shorter(lang: str) -> list[str]:
+    """The lines of the shipped text with the words of the demo: the others only take time."""
+    lines = (findings.DATA / f"text-{lang}.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if any(word in line for word in WORDS[lang])]
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("demo"))
         patch.setattr(verb, "bundled_model", lambda language: None)
+        patch.setattr(findings, "text_lines", shorter)
         patch.setattr(toy, "TOKENS", 2000)
         yield Path()
 
@@ -33,6 +49,10 @@ def demo(folder: Path) -> str:
     return polyseme("demo").stdout
 
 
+def sentences(lang: str) -> list[str]:
+    return [read_target(example.marked)[0] for pair in WORDS[lang].values() for example in pair]
+
+
 def test_what_it_shows_and_leaves(demo: str) -> None:
     shown = [line.rstrip() for line in demo.splitlines()]
     assert max(map(len, shown)) <= 80
@@ -40,10 +60,10 @@ def test_what_it_shows_and_leaves(demo: str) -> None:
     assert "(6, 64)" in shown
     assert "(3, 6, 64)" in shown
     assert "This was a toy model." in demo
-    texts = [sentence for senses in SENSES.values() for sentence, _ in senses]
-    assert [record.text for record in read("demo-output/vectors.h5")] == texts
-    for path in re.findall(r"demo-output/\S+(?= +[\d,]+ bytes)", demo):
-        assert Path(path).is_file()
+    assert [record.text for record in read("demo-output/vectors.h5")] == sentences("en")
+    listed = re.findall(r"demo-output/(\S+)(?= +[\d,]+ bytes)", demo)
+    assert all(Path("demo-output", name).is_file() for name in listed)
+    assert set(FILES) <= set(listed)
     assert Elmo.from_pretrained("demo-output/model").config.width == 64
 
 
@@ -69,13 +89,35 @@ def test_it_can_be_run_again_in_the_same_folder(demo: str) -> None:
     ]
 
 
-def test_the_nearest_sentence_is_the_same_sentence() -> None:
-    elmo = Elmo.from_pretrained(toy_model())
-    others = ["The bank was wet.", "I have no money left in the bank.", "We sat on the bank of the river and fished."]
-    found = nearest(elmo, others[2], "bank", others)
-    assert found[0][1] == others[2]
-    assert found[0][0] == pytest.approx(1, abs=1e-5)
-    assert [cosine for cosine, _ in found] == sorted((cosine for cosine, _ in found), reverse=True)
+@pytest.mark.parametrize("lang", ["ko", "zh"])
+def test_the_same_in_korean_and_chinese(folder: Path, lang: str) -> None:
+    shown = polyseme("demo", "--lang", lang, "--model", str(toy_model())).stdout
+    lines = [line.rstrip() for line in shown.splitlines() if str(toy_model()) not in line]
+    assert max(map(cell_len, lines)) <= 80
+    for sentence in sentences(lang):
+        assert sentence in shown
+    assert {path.name for path in Path("demo-output", lang).iterdir()} == set(FILES)
+    assert "toy" not in "".join(lines)
+
+
+def test_its_examples_run(folder: Path) -> None:
+    """The first is what all these tests look at; with the toy in place of the bundled model, the second."""
+    _, *rest = re.findall(r"polyseme (demo.*)", help_and_examples(verb.demo)[1])
+    (example,) = rest
+    shown = polyseme(*shlex.split(example), "--model", str(toy_model())).stdout
+    assert "This was a toy model." not in shown
+    assert {path.name for path in Path("first-look").iterdir()} == set(FILES)
+
+
+def test_without_matplotlib_it_says_what_is_missing_and_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shown = polyseme("demo", "--model", str(toy_model()), "--out", "no-picture").stdout
+    assert "pip install 'polyseme[train]'" in " ".join(shown.split())
+    assert {path.name for path in Path("no-picture").iterdir()} == set(FILES) - {"senses.png"}
+
+
+def test_a_language_that_it_does_not_speak() -> None:
+    assert "en, ko, zh" in polyseme("demo", "--lang", "xx", code=2).stderr
 
 
 def test_a_bundled_model_is_found_where_there_is_one() -> None:

@@ -26,7 +26,7 @@ EXAMPLES = {
     verb.__name__: re.findall(r"polyseme (.*)", help_and_examples(verb)[1])
     for verbs in VERBS.values()
     for verb in verbs
-    if verb.__name__ not in ("demo", "serve")  # test_demo.py runs it, shorter; tests/serve runs what never ends
+    if verb.__name__ not in ("demo", "serve")  # test_demo_verb.py runs it, shorter; tests/serve runs what never ends
 }
 
 #: What makes an example end in seconds on a page of text.

@@ -25,8 +25,8 @@ HELP = """\
 │ --help     -h      <bool>  Show this message and exit.                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Use a model ────────────────────────────────────────────────────────────────╮
-│ demo         Show what polyseme does: tokens, vectors, the senses of a word, │
-│              files.                                                          │
+│ demo         Show what polyseme does: vectors, the senses of a word,         │
+│              neighbours, substitutes, files.                                 │
 │ embed        Turn text files of any size into vectors; killed at any moment, │
 │              the job goes on with --resume.                                  │
 │ info         Say what a model is: its format, shape, parameters, vocabulary, │

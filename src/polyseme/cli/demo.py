@@ -3,71 +3,67 @@
 from __future__ import annotations
 
 import re
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from polyseme.cli.demo_toy import FAREWELL, toy_commands, toy_lines, train_toy_model
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from polyseme.analysis.demo import Study
     from polyseme.elmo import Elmo
-    from polyseme.pretrain.run import Watch
-    from polyseme.pretrain.trainer import StepReport
 
 WIDTH = 80
-
-#: A word, two sentences that mean different things by it, and what they mean.
-SENSES = {
-    "present": (("Live in the present, not in the past.", "now"), ("Here is your birthday present.", "gift")),
-    "bank": (("They fished from the bank of the river.", "river"), ("I have some money in the bank.", "money")),
-}
+LANGUAGES = ("en", "ko", "zh")
+TITLE = "One word, as many vectors as it has contexts"
+LIKELY = 0.005  #: the least probability of a substitute that is shown
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder for what the demo writes.", metavar="DIR")] = Path(
-        "demo-output"
-    ),
+    lang: Annotated[str, typer.Option(help="The language of the sentences: en, ko or zh.")] = "en",
+    model: Annotated[
+        str | None, typer.Option(help="Another model than the bundled one of the language: a folder, a file, a hub id.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder for what the demo writes; demo-output unless given.", metavar="DIR")
+    ] = None,
 ) -> None:
-    """Show what polyseme does: tokens, vectors, the senses of a word, files.
+    """Show what polyseme does: vectors, the senses of a word, neighbours, substitutes, files.
 
     Examples:
 
       polyseme demo
 
-      polyseme demo --out first-look
+      polyseme demo --lang ko --out first-look
     """
+    if lang not in LANGUAGES:
+        raise typer.BadParameter(f"{lang!r} is none of {', '.join(LANGUAGES)}", param_hint="--lang")
     from rich.console import Console
 
     console = Console()
     console.width = min(console.width, WIDTH)
-    out.mkdir(parents=True, exist_ok=True)
-    model, toy = _model(console, out)
-    names: dict[str, Any] = {}
-    _title(console, "Text becomes vectors")
-    _run(console, names, "from polyseme import Elmo", f"elmo = Elmo.from_pretrained({model!r})")
-    _run(console, names, f"present = elmo.encode({SENSES['present'][1][0]!r})", "present.tokens")
-    _run(console, names, "present.vectors.shape         # tokens × numbers: the mean of the layers")
-    _run(console, names, "present.layers.shape          # layers × tokens × numbers")
-    elmo: Elmo = names["elmo"]
-    _title(console, "One word, two senses")
-    _show_similarities(console, elmo)
-    _title(console, "Where is the word used like this?")
-    _show_nearest(console, elmo)
-    _title(console, "What else could stand there?")
-    _show_substitutes(console, elmo)
-    _title(console, "Files")
-    _write_vectors(console, elmo, model, out)
+    folder = out or Path("demo-output", *([] if lang == "en" else [lang]))
+    folder.mkdir(parents=True, exist_ok=True)
+    toy = model is None and lang == "en" and bundled_model("en") is None
     if toy:
-        console.print(
-            "\n[bold]This was a toy model.[/bold] It has read one page of text, a hundred times over, and knows no "
-            "more English than that. Train one of your own with [cyan]polyseme prepare[/cyan] and "
-            "[cyan]polyseme pretrain[/cyan], or load a released one: [cyan]polyseme info MODEL[/cyan]."
-        )
+        model = _train_toy(console, folder / "model")
+    elmo = _show_vectors(console, model, lang)
+    studies = _show_senses(console, elmo, lang, toy_lines() if toy else None)
+    _title(console, "Files")
+    vectors = _write_vectors(console, elmo, f"{model} --lang {lang}" if model else lang, folder, studies)
+    files = [*vectors, *_draw(console, studies, folder, lang)]
+    for path in files:
+        console.print(f"  {path.as_posix():<50} {path.stat().st_size:>10,} bytes", highlight=False)
+    if toy:
+        console.print(f"\n{FAREWELL}")
+    elif lang == "en":
+        console.print("\nThe same in Korean and Chinese: [cyan]polyseme demo --lang ko[/cyan], [cyan]--lang zh[/cyan]")
 
 
 def bundled_model(language: str) -> Path | None:
@@ -78,112 +74,131 @@ def bundled_model(language: str) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _model(console: Console, out: Path) -> tuple[str, bool]:
-    """The name of the model to use, and whether it is a toy: the bundled one, else one that is trained here and now."""
-    if bundled_model("en") is not None:
-        return "en", False
+def _train_toy(console: Console, folder: Path) -> str:
     _title(console, "No trained model is bundled yet: the demo trains a toy")
-    from polyseme.elmo import Elmo
-    from polyseme.pretrain.toy import CHANGES, TEXT, TOKENS, train_toy
-
-    changes = " ".join(f"--set {change}" for change in CHANGES)
-    _command(console, f"polyseme prepare {TEXT.name} --out corpus")
-    _command(console, f"polyseme pretrain corpus --recipe tiny {changes} --out run")
-    folder = out / "model"
-    with tempfile.TemporaryDirectory() as temporary, _training_bar(console, TOKENS) as watch:
-        Elmo.from_pretrained(train_toy(Path(temporary), tokens=TOKENS, watch=watch)).save_pretrained(folder)
-    return folder.as_posix(), True
+    for command in toy_commands():
+        _command(console, command)
+    train_toy_model(console, folder)
+    return folder.as_posix()
 
 
-@contextmanager
-def _training_bar(console: Console, tokens: int) -> Iterator[Watch]:
-    """A bar while the toy is trained, and one line when it is done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+def _show_vectors(console: Console, model: str | None, lang: str) -> Elmo:
+    """Load the model, the bundled one unless given, and encode a sentence."""
+    from polyseme.analysis.demo import WORDS
+    from polyseme.target import read_target
 
-    from polyseme.pretrain.run import Watch
-
-    reports: list[StepReport] = []
-    began = time.monotonic()
-    columns = (TextColumn("training"), BarColumn(), TextColumn("loss {task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, width=console.width), transient=True) as bar:
-        task = bar.add_task("", total=tokens)
-
-        def stepped(report: StepReport) -> None:
-            reports.append(report)
-            bar.update(task, completed=report.tokens, description=f"{report.loss:.2f}")
-
-        yield Watch(stepped=stepped)
-    console.print(
-        f"{reports[-1].tokens:,} tokens in {time.monotonic() - began:.0f} s: "
-        f"the loss fell from {reports[0].loss:.2f} to {reports[-1].loss:.2f}",
-        highlight=False,
-    )
+    _title(console, "Text becomes vectors")
+    names: dict[str, Any] = {}
+    (word, (_, example)), *_ = WORDS[lang].items()
+    text, _ = read_target(example.marked)
+    chosen = f"{model!r}, lang={lang!r}" if model else repr(lang)  # a bundled model knows how to split text
+    _run(console, names, "from polyseme import Elmo", f"elmo = Elmo.from_pretrained({chosen})")
+    _run(console, names, f"encoding = elmo.encode({text!r})", "encoding.tokens")
+    _run(console, names, "encoding.vectors.shape        # tokens × numbers: the mean of the layers")
+    _run(console, names, "encoding.layers.shape         # layers × tokens × numbers")
+    _run(console, names, f"encoding[{word!r}].shape{' ' * (12 - _cells(word))}# this word, here")
+    elmo: Elmo = names["elmo"]
+    return elmo
 
 
-def _show_similarities(console: Console, elmo: Elmo) -> None:
+def _show_senses(console: Console, elmo: Elmo, lang: str, lines: Sequence[str] | None) -> list[Study]:
+    """Everything about the words of the demo; their neighbours are looked for in ``lines``."""
+    from polyseme.analysis.demo import WORDS, index_text, study, text_lines
+
+    _title(console, "One word, two senses")
+    first, second = next(iter(WORDS[lang].values()))
+    _run(console, {"elmo": elmo}, f"elmo.similarity({first.marked!r},\n                {second.marked!r})")
+    lines = lines or text_lines(lang)
+    index = index_text(elmo, lines, f"text-{lang}.txt")
+    studies = [study(index, lang, word) for word in WORDS[lang]]
+    _show_similarities(console, studies)
+    _title(console, "Where is the word used like this?")
+    console.print(f"[dim]Of {len(lines):,} sentences, those whose word has the nearest vector:[/dim]", highlight=False)
+    _show_nearest(console, studies)
+    _title(console, "What else could stand there?")
+    _show_substitutes(console, studies)
+    return studies
+
+
+def _show_similarities(console: Console, studies: list[Study]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("the same word in two sentences")
-    for layer in range(elmo.config.layers + 1):
+    for layer in range(len(studies[0].cosines)):
         table.add_column(f"layer {layer}", justify="right")
-    for word, ((first, _), (second, _)) in SENSES.items():
-        cosines = elmo.similarity(_marked(first, word), _marked(second, word))
-        table.add_row(_styled(first, word), *(f"{cosine:.2f}" for cosine in cosines))
-        table.add_row(_styled(second, word))
+    for study in studies:
+        first, second = study.answers
+        table.add_row(_highlighted(first.example.marked), *_figures(study.cosines))
+        table.add_row(_highlighted(second.example.marked))
+        table.add_row(f"[dim]pairs of the same sense, in {len(study.examples)} sentences", *_figures(study.alike))
+        table.add_row("[dim]pairs of two senses", *_figures(study.unlike))
         table.add_row()
-    first, second = (_marked(sentence, "present") for sentence, _ in SENSES["present"])
-    _run(console, {"elmo": elmo}, f"elmo.similarity({first!r},\n                {second!r})")
     console.print()
-    console.print(table)
+    console.print(table, highlight=False)
     console.print("[dim]Cosine of the two vectors; layer 0 sees the word alone, so there they are equal.[/dim]")
 
 
-def _show_nearest(console: Console, elmo: Elmo) -> None:
-    from polyseme.pretrain.toy import TEXT
+def _show_nearest(console: Console, studies: list[Study]) -> None:
+    from rich.table import Table
+    from rich.text import Text
 
-    text = [line for line in TEXT.read_text(encoding="utf-8").splitlines() if line]
-    console.print(f"[dim]Of the {len(text)} sentences of {TEXT.name}, those whose word has the nearest vector:[/dim]")
-    for word, senses in SENSES.items():
-        sentences = [line for line in text if word in line.rstrip(".?").split()]
-        for sentence, meaning in senses:
-            console.print(f"\n{_styled(sentence, word)}  [dim]({meaning})[/dim]", highlight=False)
-            for cosine, found in nearest(elmo, sentence, word, sentences)[:2]:
-                console.print(f"  [dim]{cosine:.2f}[/dim]  {_styled(found, word)}", highlight=False)
-
-
-def nearest(elmo: Elmo, sentence: str, word: str, others: Sequence[str]) -> list[tuple[float, str]]:
-    """The other sentences with the cosine of their ``word`` to this one's, the nearest first."""
-    import numpy as np
-
-    vector = elmo.encode(sentence)[word]  # [W]
-    matrix = np.stack([encoding[word] for encoding in elmo.encode(list(others))])  # [others, W]
-    cosines = matrix @ vector / (np.linalg.norm(matrix, axis=1) * np.linalg.norm(vector))
-    return [(float(cosines[i]), others[i]) for i in np.argsort(-cosines)]
+    for answer in (answer for study in studies for answer in study.answers):
+        console.print()
+        console.print(_highlighted(answer.example.marked) + Text(f"  ({answer.example.sense})", style="dim"))
+        table = Table.grid(padding=(0, 0, 0, 2))
+        for one in answer.neighbours:
+            table.add_row(f"[dim]{one.similarity:.2f}[/dim]", _highlighted(one.marked))
+        if answer.others:
+            table.add_row("", Text(f"other words near it: {', '.join(answer.others)}", style="dim"))
+        console.print(table, highlight=False)
 
 
-def _show_substitutes(console: Console, elmo: Elmo) -> None:
+def _show_substitutes(console: Console, studies: list[Study]) -> None:
+    from rich.text import Text
+
+    if not any(answer.substitutes for study in studies for answer in study.answers):
+        console.print("[dim]This model gives vectors, but no probabilities of words: it has no softmax.[/dim]")
+        return
     console.print("[dim]What the forward and the backward model together would put in its place:[/dim]")
-    for word, senses in SENSES.items():
-        for sentence, _ in senses:
-            found = [each for each in elmo.substitutes(_marked(sentence, word), k=5) if each.probability >= 0.005]
-            words = ", ".join(f"{each.word} [dim]{each.probability:.0%}[/dim]" for each in found)
-            console.print(f"\n{_styled(sentence, word)}\n  {words}", highlight=False)
+    for answer in (answer for study in studies for answer in study.answers):
+        words = Text("  ")
+        for one in (one for one in answer.substitutes if one.probability >= LIKELY):
+            words.append(f"{one.word} ").append(f"{one.probability:.0%}  ", style="dim")
+        console.print()
+        console.print(_highlighted(answer.example.marked))
+        console.print(words)
 
 
-def _write_vectors(console: Console, elmo: Elmo, model: str, out: Path) -> None:
+def _write_vectors(console: Console, elmo: Elmo, chosen: str, folder: Path, studies: list[Study]) -> list[Path]:
+    """The sentences of the demo and their vectors as files; ``chosen`` is the model as the command line names it."""
     from polyseme.embed.job import embed_files
+    from polyseme.target import read_target
 
-    sentences, vectors = out / "sentences.txt", out / "vectors.h5"
-    lines = [sentence for senses in SENSES.values() for sentence, _ in senses]
+    sentences, vectors = folder / "sentences.txt", folder / "vectors.h5"
+    lines = [read_target(answer.example.marked)[0] for study in studies for answer in study.answers]
     sentences.write_text("\n".join(lines) + "\n", encoding="utf-8")
     vectors.unlink(missing_ok=True)
-    _command(console, f"polyseme embed {sentences.as_posix()} --model {model} --out {vectors.as_posix()}")
+    _command(console, f"polyseme embed {sentences.as_posix()} --model {chosen} --out {vectors.as_posix()}")
     embed_files([sentences], vectors, elmo)
     _run(console, {}, "from polyseme.embed import read", f"next(read({vectors.as_posix()!r})).vectors.shape")
-    for path in (*sorted((out / "model").glob("*")), sentences, vectors):
-        console.print(f"  {path.as_posix():<40} {path.stat().st_size:>10,} bytes", highlight=False)
+    return [sentences, vectors]
+
+
+def _draw(console: Console, studies: list[Study], folder: Path, lang: str) -> list[Path]:
+    """The findings as a page, and as a picture where matplotlib is installed."""
+    from polyseme.analysis.demo_page import save_page
+    from polyseme.analysis.demo_picture import save_picture
+    from polyseme.errors import MissingExtra
+
+    page, picture = folder / "senses.html", folder / "senses.png"
+    save_page(studies, page, title=TITLE, lang=lang)
+    try:
+        save_picture(studies, picture, title=TITLE)
+    except MissingExtra as missing:
+        console.print(f"There is no senses.png: {missing}", style="dim", markup=False, highlight=False)
+        return [page]
+    return [picture, page]
 
 
 def _title(console: Console, text: str) -> None:
@@ -214,9 +229,21 @@ def _run(console: Console, names: dict[str, Any], *statements: str) -> None:
         exec(compile(statement, "<demo>", "single"), names)
 
 
-def _marked(sentence: str, word: str) -> str:
-    return sentence.replace(word, f"[{word}]")
+def _highlighted(marked: str) -> Text:
+    """A sentence whose marked word is in colour instead of in brackets."""
+    from rich.text import Text
+
+    before, _, rest = marked.partition("[")
+    word, _, after = rest.partition("]")
+    return Text.assemble(before, (word, "bold cyan"), after)
 
 
-def _styled(sentence: str, word: str) -> str:
-    return sentence.replace(word, f"[bold yellow]{word}[/bold yellow]")
+def _figures(cosines: Iterable[float]) -> list[str]:
+    return [f"{cosine:.2f}" for cosine in cosines]
+
+
+def _cells(text: str) -> int:
+    """How wide a text is on a terminal."""
+    from rich.cells import cell_len
+
+    return cell_len(text)

@@ -1,0 +1,191 @@
+"""What a model makes of ambiguous words: how their vectors part, where they are used like this, what could stand there.
+
+These are the findings behind `polyseme demo`; demo_picture.py and demo_page.py show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from polyseme.analysis.index import Index, Neighbour, Occurrence
+from polyseme.analysis.senses import closeness, read_senses
+from polyseme.elmo import Elmo
+from polyseme.encoding import Floats
+from polyseme.engine.progress import Progress
+from polyseme.errors import ConfigError
+from polyseme.lm.substitutes import Substitute, find_place
+
+DATA = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence with an ambiguous word in brackets, and what the word means there."""
+
+    marked: str
+    sense: str
+
+
+Pair = tuple[Example, Example]
+
+#: Words that mean two things, and a sentence for each; their senses are those of data/senses.tsv.
+WORDS: dict[str, dict[str, Pair]] = {
+    "en": {
+        "present": (
+            Example("Live in the [present], not in the past.", "now"),
+            Example("Here is your birthday [present].", "gift"),
+        ),
+        "bank": (
+            Example("They fished from the [bank] of the river.", "river"),
+            Example("I have some money in the [bank].", "money"),
+        ),
+    },
+    "ko": {
+        "배를": (
+            Example("해적들은 [배를] 훔쳐 섬으로 달아났다.", "ship"),
+            Example("후식으로 시원한 [배를] 깎아 접시에 담았다.", "pear"),
+        ),
+        "눈이": (
+            Example("[눈이] 오면 강아지가 마당에서 뛰어논다.", "snow"),
+            Example("할머니는 [눈이] 어두워 바늘에 실을 못 꿰신다.", "eye"),
+        ),
+    },
+    "zh": {
+        "花": (
+            Example("她在院子里种了很多[花]。", "flower"),
+            Example("他一共[花]了五百块钱。", "spend"),
+        ),
+        "苹果": (
+            Example("我每天早上吃一个[苹果]。", "fruit"),
+            Example("他买了一千股[苹果]公司的股票。", "company"),
+        ),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model says of one example."""
+
+    example: Example
+    neighbours: list[Neighbour]  #: places in the text where the same word is used most like this
+    others: list[str]  #: other words of the text that are used like this
+    substitutes: list[Substitute]  #: words that could stand in its place; none where the model has no softmax
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What a model makes of one ambiguous word."""
+
+    word: str
+    answers: tuple[Answer, Answer]
+    cosines: Floats  #: of the two examples' vectors, [L+1]
+    examples: list[Example]  #: these two and those of senses.tsv, sense by sense
+    alike: Floats  #: mean cosine of two examples that mean the same, [L+1]
+    unlike: Floats  #: mean cosine of two that do not, [L+1]
+    map: Floats  #: where each example lies in two dimensions, [n, 2]
+    places: list[Occurrence]  #: of the word in the text
+    background: Floats  #: where each of them lies, [m, 2]
+
+    @property
+    def senses(self) -> tuple[str, str]:
+        first, second = self.answers
+        return first.example.sense, second.example.sense
+
+
+def text_lines(lang: str) -> list[str]:
+    """The sentences that come with the package."""
+    return (DATA / f"text-{lang}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def index_text(elmo: Elmo, lines: Sequence[str], source: str) -> Index:
+    """Every word of the sentences, in every layer."""
+    with Progress(len(lines), f"reading {source}") as progress:
+
+        def counted() -> Iterator[str]:
+            for line in lines:
+                yield line
+                progress.advance(1)
+
+        return Index.in_memory(elmo, counted(), source=source)
+
+
+def examples_of(lang: str, word: str) -> list[Example]:
+    """The sentences of the demo and those of senses.tsv, sense by sense."""
+    (listed,) = (each for each in read_senses(lang=lang) if each.word == word)
+    pair = WORDS[lang][word]
+    every = dict.fromkeys([*pair, *map(Example, listed.sentences, listed.senses)])  # one may stand in both
+    return [example for sense in (pair[0].sense, pair[1].sense) for example in every if example.sense == sense]
+
+
+def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
+    """Ask the model that made the index about a word of the demo; ``k`` neighbours and twice as many other words."""
+    elmo = index.elmo
+    first, second = WORDS[lang][word]
+    examples = examples_of(lang, word)
+    vectors = target_layers(elmo, [example.marked for example in examples])  # [L+1, n, W]
+    by_layer = [closeness(layer, [example.sense for example in examples]) for layer in vectors]
+    places = index.occurrences(word)
+    points = flatten(np.concatenate([vectors[-1], index.layers_of(places)[-1]]))
+    return Study(
+        word=word,
+        answers=(_answer(index, first, k), _answer(index, second, k)),
+        cosines=elmo.similarity(first.marked, second.marked),
+        examples=examples,
+        alike=np.array([each.same for each in by_layer], np.float32),
+        unlike=np.array([each.cross for each in by_layer], np.float32),
+        map=points[: len(examples)],
+        places=places,
+        background=points[len(examples) :],
+    )
+
+
+def target_layers(elmo: Elmo, marked: Sequence[str]) -> Floats:
+    """Every layer of the marked word of each sentence. [L+1, n, W]"""
+    found = [find_place(elmo, text) for text in marked]
+    encodings = elmo.encode_tokens([tokens for tokens, _ in found])
+    spans = [slice(*place) for _, place in found]
+    return np.stack([one.layers[:, span].mean(axis=1) for one, span in zip(encodings, spans, strict=True)], axis=1)
+
+
+def flatten(vectors: Floats) -> Floats:
+    """Vectors [n, W] on the plane that shows most of their differences in direction (principal components). [n, 2]
+
+    The first vector lies left of the middle and above it, so that a picture does not flip from run to run.
+    """
+    units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    centred = units - units.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    points = centred @ axes[:2].T
+    points *= np.where(points[0] * (-1, 1) < 0, -1, 1)
+    return np.asarray(points, dtype=np.float32)
+
+
+def _answer(index: Index, example: Example, k: int) -> Answer:
+    return Answer(
+        example=example,
+        neighbours=index.neighbours(example.marked, k=k, same_word=True),
+        others=_other_words(index, example.marked, 2 * k),
+        substitutes=_substitutes(index.elmo, example.marked, 2 * k),
+    )
+
+
+def _other_words(index: Index, marked: str, count: int) -> list[str]:
+    """The nearest words that are not the marked one, each once."""
+    tokens, (begin, _) = find_place(index.elmo, marked)
+    words: dict[str, str] = {}
+    for one in index.neighbours(marked, k=100):
+        words.setdefault(one.word.casefold(), one.word)
+    words.pop(tokens[begin].casefold(), None)
+    return [word for word in words.values() if word[0].isalpha()][:count]
+
+
+def _substitutes(elmo: Elmo, marked: str, count: int) -> list[Substitute]:
+    try:
+        return elmo.substitutes(marked, count)
+    except ConfigError:  # a model for vectors only
+        return []
