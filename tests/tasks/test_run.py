@@ -21,7 +21,7 @@ from polyseme.tasks.data_files import find_data
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.run import Finished, RunPlan, change_preset, train_task
 from polyseme.tasks.task import Task
-from polyseme.tasks.training import Progress, Watch, batches_of_epoch, take_share
+from polyseme.tasks.training import Progress, Watch, batches_of_epoch, spread, take_share
 
 SMALL = {
     "hidden": 8,
@@ -197,6 +197,11 @@ def test_every_example_once_an_epoch_and_neighbours_of_the_same_length() -> None
     assert first == again != other
     assert sorted(row for rows in first for row in rows) == list(range(300))
     assert sum(max(sizes[r] for r in rows) - min(sizes[r] for r in rows) for rows in first) / len(first) < 3
+
+
+def test_a_look_at_dev_is_spread_over_it() -> None:
+    assert spread(range(10), 0) == spread(range(10), 10) == spread(range(10), 99) == range(10)
+    assert spread(range(10), 4) == [0, 2, 5, 7]
 
 
 def test_a_share_is_the_same_for_every_seed() -> None:

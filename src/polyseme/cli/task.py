@@ -94,8 +94,8 @@ def train(
         "elmo_dropout": elmo_dropout,
         "layer_norm": layer_norm,
         "finetune": finetune_bilm,
-        "model": model,
-        "static": static,
+        "model": _found(model),
+        "static": _found(static),
         "characters": characters,
         "character_dim": character_dim,
     }
@@ -115,6 +115,11 @@ def train(
     print_scores(finished.scores, as_json, {"mixes": finished.mixes})
     if not quiet:
         print_summary(finished, out, definition.metric)
+
+
+def _found(name: str | None) -> str | None:
+    """A path that exists as it is from everywhere, so that a run finds its files again; anything else as it is."""
+    return str(Path(name).resolve()) if name is not None and Path(name).exists() else name
 
 
 def _data(definition: Definition[Any, Any], folder: Path | None, train: Path | None, dev: Path | None) -> DataFiles:

@@ -42,6 +42,7 @@ class TrainingChoices:
     patience: int = 5  #: epochs without a better score on dev, after which training ends
     halve_after: int = 2  #: epochs without a better score, after which the rate is halved; 0 for never
     share: float = 1.0  #: of the training examples, from the beginning of a shuffled list
+    looks: int = 0  #: examples of dev that are scored after each epoch, evenly spread; 0 for all
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "patience"):
@@ -49,6 +50,8 @@ class TrainingChoices:
                 raise ConfigError(f"{name} is {getattr(self, name)}, but should be at least 1")
         if self.optimizer not in ("adam", "adadelta"):
             raise ConfigError(f"optimizer is {self.optimizer!r}, but should be adam or adadelta")
+        if self.looks < 0:
+            raise ConfigError(f"looks is {self.looks}, but should be 0 for all of dev, or a number of examples")
         if not 0 < self.share <= 1:
             raise ConfigError(f"share is {self.share}, but should be above 0 and at most 1")
         if not (self.rate > 0 and self.clip > 0 and self.weight_decay >= 0):

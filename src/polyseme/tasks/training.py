@@ -102,6 +102,7 @@ def train(
 ) -> None:
     """Until the epochs are over or dev has not got better for a while."""
     sizes = [place.definition.size(example) for example in examples]
+    dev = spread(dev, choices.looks)
     saved = began = time.monotonic() - progress.seconds
     saved += progress.seconds
     with deferred_interrupts() as stop_if_wanted:
@@ -206,6 +207,13 @@ def take_share(examples: list[Any], share: float) -> list[Any]:
     rows = list(range(len(examples)))
     random.Random("share").shuffle(rows)
     return [examples[row] for row in rows[: max(1, round(share * len(rows)))]]
+
+
+def spread(examples: Sequence[Any], count: int) -> Sequence[Any]:
+    """So many of the examples, evenly spread over them; all for 0."""
+    if count in (0, len(examples)) or count > len(examples):
+        return examples
+    return [examples[number * len(examples) // count] for number in range(count)]
 
 
 def evaluate(place: Workplace, examples: Sequence[Any]) -> Scores:
