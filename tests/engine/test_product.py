@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.engine.product import PROBED_ROWS, Plain, Product, can_pack, least_rows
+from polyseme.engine.product import PROBED_ROWS, ROUNDING, Plain, Product, can_pack, least_rows, rows_filled_up
 from polyseme.engine.threads import one_intraop_thread
 
 needs_packing = pytest.mark.skipif(not can_pack(), reason="torch has no oneDNN here")
@@ -104,6 +104,5 @@ def test_without_packing_the_numbers_are_the_same(monkeypatch: pytest.MonkeyPatc
 
 def test_large_numbers_of_rows_share_few_kernels() -> None:
     """Every number of rows is a kernel that oneDNN compiles and keeps, so they are rounded up."""
-    product = Product(torch.randn(8, 8))
-    if can_pack():
-        assert len({product._rows(rows) for rows in range(1, 513)}) <= 33
+    assert len({rows_filled_up(rows, 1, ROUNDING) for rows in range(1, 513)}) <= 33
+    assert all(rows <= rows_filled_up(rows, 2, ROUNDING) < rows + 32 for rows in range(1, 513))

@@ -75,7 +75,7 @@ class Product:
     def __call__(self, x: Tensor) -> Tensor:
         """[R, K] → [R, N], a new tensor."""
         rows = x.shape[0]
-        filled = self._rows(rows)
+        filled = rows_filled_up(rows, self.least_rows, self.rounding)
         if filled == rows:
             return self.kernel.times(x, self.bias)
         return self.kernel.times(_fill(x, filled), self.bias)[:rows]
@@ -83,16 +83,18 @@ class Product:
     def plus(self, x: Tensor, other: Tensor) -> Tensor:
         """[R, K], [R, N] → ``other + x @ weight`` [R, N], a new tensor; the bias plays no part."""
         rows = x.shape[0]
-        filled = self._rows(rows)
+        filled = rows_filled_up(rows, self.least_rows, self.rounding)
         if filled == rows:
             return self.kernel.plus(x, other)
         return self.kernel.plus(_fill(x, filled), _fill(other, filled))[:rows]
 
-    def _rows(self, rows: int) -> int:
-        """With how many rows the kernel runs for so many."""
-        rows = max(rows, self.least_rows)
-        multiple = next(multiple for most, multiple in self.rounding if rows <= most)
-        return -(-rows // multiple) * multiple
+
+@cache
+def rows_filled_up(rows: int, least: int, rounding: tuple[tuple[int, int], ...]) -> int:
+    """With how many rows a kernel runs for so many."""
+    rows = max(rows, least)
+    multiple = next(multiple for most, multiple in rounding if rows <= most)
+    return -(-rows // multiple) * multiple
 
 
 def _fill(x: Tensor, rows: int) -> Tensor:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -94,17 +95,17 @@ class Layer:
 
     def run(self, x: Tensor, chunk: Chunk) -> Tensor:
         """[slots, D] input of a chunk → [slots, D] output."""
-        gates = self.input(pad(x, (0, 0, 0, STEP_ROWS - 1)))  # [slots + 3, 4H]
+        begins = list(accumulate(chunk.active, initial=0))
+        reach = max(begin + step_rows(active) for begin, active in zip(begins, chunk.active, strict=False))
+        gates = self.input(pad(x, (0, 0, 0, reach - len(x))) if reach > len(x) else x)  # [≥ reach, 4H]
         outputs = []
-        begin = 0
-        for active in chunk.active:
+        for begin, active in zip(begins, chunk.active, strict=False):
             if active != self.active:
                 self._end(active)
             rows = step_rows(active)
             here = self.recurrent.plus(self.h[:rows], gates[begin : begin + rows]).sigmoid_()
             self.h = project(remember(here, self.c2[:rows], self.config.cell_clip), self.projection, self.config)
             outputs.append(self.h[:active])
-            begin += active
         return torch.cat(outputs)
 
     def _end(self, active: int) -> None:
