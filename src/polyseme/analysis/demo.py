@@ -130,7 +130,7 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
     vectors = target_layers(elmo, [example.marked for example in examples])  # [L+1, n, W]
     by_layer = [closeness(layer, [example.sense for example in examples]) for layer in vectors]
     places = index.occurrences(word)
-    points = flatten(np.concatenate([vectors[-1], index.layers_of(places)[-1]]))
+    on_map, background = flatten(vectors[-1], index.layers_of(places)[-1])
     return Study(
         word=word,
         answers=(_answer(index, first, k), _answer(index, second, k)),
@@ -138,9 +138,9 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
         examples=examples,
         alike=np.array([each.same for each in by_layer], np.float32),
         unlike=np.array([each.cross for each in by_layer], np.float32),
-        map=points[: len(examples)],
+        map=on_map,
         places=places,
-        background=points[len(examples) :],
+        background=background,
     )
 
 
@@ -152,17 +152,23 @@ def target_layers(elmo: Elmo, marked: Sequence[str]) -> Floats:
     return np.stack([one.layers[:, span].mean(axis=1) for one, span in zip(encodings, spans, strict=True)], axis=1)
 
 
-def flatten(vectors: Floats) -> Floats:
-    """Vectors [n, W] on the plane that shows most of their differences in direction (principal components). [n, 2]
+def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
+    """Directions on the plane in which those of ``vectors`` differ most (principal components): [n, 2] and [m, 2].
 
     The first vector lies left of the middle and above it, so that a picture does not flip from run to run.
     """
-    units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    centred = units - units.mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    points = centred @ axes[:2].T
-    points *= np.where(points[0] * (-1, 1) < 0, -1, 1)
-    return np.asarray(points, dtype=np.float32)
+    units = _unit_length(vectors)
+    middle = units.mean(axis=0)
+    _, _, axes = np.linalg.svd(units - middle, full_matrices=False)
+    plane = axes[:2].T  # [W, 2]
+    plane *= np.where((units[0] - middle) @ plane * (-1, 1) < 0, -1, 1)
+    return (units - middle) @ plane, (_unit_length(others) - middle) @ plane
+
+
+def _unit_length(vectors: Floats) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: Floats = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return units
 
 
 def _answer(index: Index, example: Example, k: int) -> Answer:

@@ -21,7 +21,7 @@ LEAD = (
 )
 NOTES = (
     "Every point of a map is the word in one sentence; point at it to read the sentence. The map shows the top layer, "
-    "turned so that most of the differences lie in the plane (principal components).",
+    "turned so that most of the differences between the numbered sentences lie in the plane (principal components).",
     "Layer 0 knows the word alone, so its vectors are equal in every sentence, and their cosine is 1.",
     "The text and the sentences come with polyseme, in polyseme/analysis/data; its README says where they are from.",
 )

@@ -24,8 +24,9 @@ INK, FAINT, PALE = "#333333", "#767676", "#d4d4d4"
 WIDTH, HEAD, ROW, FOOT = 12.0, 1.3, 3.1, 0.3  # inches
 LATIN = "DejaVu Sans"
 LEGEND = (
-    "Grey dots are the word's places in the text that comes with polyseme. The map shows the top layer, turned so that "
-    "most of the differences lie in the plane.\nLayer 0 knows the word alone, so its vectors are equal everywhere."
+    "The map shows the top layer, turned so that most of the differences between the numbered sentences lie in the "
+    "plane; grey dots are the word's places in the text that comes with polyseme.\n"
+    "Layer 0 knows the word alone, so its vectors are equal everywhere."
 )
 
 
