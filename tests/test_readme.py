@@ -15,7 +15,16 @@ from command_line import parse, polyseme, toy_model
 from polyseme.pretrain.toy import TEXT
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/formats.md", "docs/state.md", "docs/embedding.md", "docs/training.md", "docs/tasks.md")
+PAGES = (
+    "README.md",
+    "docs/formats.md",
+    "docs/state.md",
+    "docs/embedding.md",
+    "docs/training.md",
+    "docs/tasks.md",
+    "docs/analysis.md",
+    "docs/demo.md",
+)
 
 #: "float32 [6, 64]: one vector a token"
 ARRAY = re.compile(r"(float32|int64) \[([\d, ]+)\]")

@@ -14,7 +14,7 @@ from polyseme.tasks.static import StaticVectors
 from polyseme.tasks.treebank import TaggedSentence
 
 LABELS = ("N", "V", "D")
-CHOICES = ProbeChoices(epochs=30, batch=64, rate=0.05)
+CHOICES = ProbeChoices(steps=300, batch=64, rate=0.05)
 
 
 def clouds(count: int, seed: int, spread: float) -> tuple[np.ndarray, list[str]]:
@@ -39,7 +39,7 @@ def test_separable_vectors_are_separated_and_noise_is_not() -> None:
 def test_the_optimum_is_the_one_of_lbfgs() -> None:
     (train, labels), (dev, dev_labels) = clouds(400, 0, 0.4), clouds(200, 1, 0.4)
     decay = 1e-3
-    probe = train_probe(train, labels, dev, dev_labels, ProbeChoices((decay,), epochs=60, batch=100))
+    probe = train_probe(train, labels, dev, dev_labels, ProbeChoices((decay,), steps=400, batch=100))
     inputs = (torch.from_numpy(train[1]).float() - probe.shift[1]) * probe.scale[1]
     gold = torch.tensor([probe.labels.index(label) for label in labels])
     weight, bias = torch.zeros(6, 3, requires_grad=True), torch.zeros(3, requires_grad=True)
@@ -61,8 +61,8 @@ def test_the_optimum_is_the_one_of_lbfgs() -> None:
 def test_dev_chooses_the_regularisation_of_each_layer() -> None:
     (train, labels), (dev, dev_labels) = clouds(60, 0, 0.6), clouds(600, 1, 0.6)
     decays = (0.0, 0.03, 3.0)
-    alone = [train_probe(train, labels, dev, dev_labels, ProbeChoices((d,), 60, 20, 0.05)) for d in decays]
-    chosen = train_probe(train, labels, dev, dev_labels, ProbeChoices(decays, 60, 20, 0.05))
+    alone = [train_probe(train, labels, dev, dev_labels, ProbeChoices((d,), 200, 20, 0.05)) for d in decays]
+    chosen = train_probe(train, labels, dev, dev_labels, ProbeChoices(decays, 200, 20, 0.05))
     by_decay = np.array([probe.accuracies(dev, dev_labels) for probe in alone])  # [R, L]
     np.testing.assert_allclose(chosen.accuracies(dev, dev_labels), by_decay.max(axis=0))
     assert [decays.index(decay) for decay in chosen.decays] == by_decay.argmax(axis=0).tolist()

@@ -1,0 +1,340 @@
+"""What a model knows, by one command: every figure of docs/models.md.
+
+    python benchmarks/models.py en [ko zh] --data DIR [--model PATH] [--run FOLDER] [--float32 PATH] [--test]
+
+DIR is the folder with corpora/, pos/ and wsd/. Each part is written to benchmarks/results/model-<lang>.json when it is
+done, so that an interrupted command goes on; ``--only PART`` computes some parts again. Figures of another model are
+never kept beside new ones: a part belongs to the weights that made it. Test splits are read with ``--test`` only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from models_page import write_page
+
+from polyseme.analysis.senses import read_senses, tell_apart
+from polyseme.elmo import Elmo, State
+from polyseme.files.atomic import replace_when_complete
+from polyseme.formats.detect import load
+from polyseme.formats.model import StoredModel
+from polyseme.pretrain.evaluate import Likelihood
+from polyseme.pretrain.evaluate_files import evaluate_files
+from polyseme.pretrain.journal import read_journal
+from polyseme.pretrain.threads import one_after_the_other, side_by_side
+from polyseme.tasks.data_files import find_data
+from polyseme.tasks.frozen import BiLMVectors, FrozenVectors, TableVectors
+from polyseme.tasks.probe import ProbeResult, probe_tags
+from polyseme.tasks.treebank import MostFrequentTag, TagColumn, TaggedSentence, read_treebank
+from polyseme.tasks.wsd import SenseScore, evaluate_senses
+from polyseme.tasks.wsd_data import find_sense_files, read_sense_sentences
+from polyseme.text.readers import read_documents
+
+RESULTS = Path(__file__).parent / "results"
+GLOVE = "glove-6b-50d"
+STATES: tuple[State, ...] = ("reset", "warm", "carry")
+SAMPLE_TOKENS = 1 << 16  # of the held-out text, where models or states are compared with each other
+SPEED_TOKENS = 50_000
+WSD_DEV = ("semeval2007",)
+WSD_TEST = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
+
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Where a language's data lie, below the data folder."""
+
+    held_out: tuple[str, ...]
+    treebanks: tuple[tuple[str, TagColumn], ...]  #: the first one stands for all where models are compared
+    wsd: bool = False
+    glove: bool = False
+
+
+LANGUAGES = {
+    "en": Language(("en/enwiki-heldout",), (("en_ewt", "xpos"), ("en_ewt", "upos")), wsd=True, glove=True),
+    "ko": Language(("ko/kowiki-heldout",), (("ko_gsd", "upos"),)),
+    "zh": Language(
+        ("zh/zhwiki-heldout-Hans", "zh/zhwiki-heldout-Hant"),
+        (("zh_gsdsimp-derived-r1.3", "upos"), ("zh_gsd-r1.3", "upos")),
+    ),
+}
+
+
+@dataclass
+class Bench:
+    """A model and all that its parts need."""
+
+    lang: str
+    stored: StoredModel
+    data: Path
+    run: Path | None
+    float32: str | None
+    test: bool
+    threads: int
+
+    @property
+    def language(self) -> Language:
+        return LANGUAGES[self.lang]
+
+    @cached_property
+    def elmo(self) -> Elmo:
+        return Elmo.from_stored(self.stored, device="cpu")
+
+    def held_out(self) -> list[Path]:
+        return [next(iter(self.data.glob(f"corpora/{name}.txt*"))) for name in self.language.held_out]
+
+    def treebank(self, name: str, column: TagColumn) -> dict[str, list[TaggedSentence] | None]:
+        files = find_data(self.data / "pos" / name, (".conllu",))
+        return {
+            "train": read_treebank(files.train, column),
+            "dev": read_treebank(files.dev, column),
+            "test": read_treebank(files.test, column) if self.test and files.test is not None else None,
+        }
+
+
+def digest(stored: StoredModel) -> str:
+    """Of everything that a figure depends on: the biLM, the softmax and its words."""
+    made = hashlib.sha256(stored.fingerprint().encode())
+    if stored.softmax is not None and stored.vocabulary is not None:
+        made.update("\n".join(stored.vocabulary.words).encode("utf-8", "surrogatepass"))
+        for tensor in (stored.softmax.weight, stored.softmax.bias):
+            made.update(tensor.float().contiguous().numpy().tobytes())
+    return made.hexdigest()
+
+
+def perplexity(bench: Bench) -> Figures:
+    """Every held-out file to its end, each sentence from the zero state."""
+    files = {path.name: likelihood(bench, bench.stored, path, "reset").to_dict() for path in bench.held_out()}
+    return {"files": files, "vocabulary": len(bench.stored.vocabulary or ())}
+
+
+def likelihood(bench: Bench, stored: StoredModel, path: Path, state: State, most: int | None = None) -> Likelihood:
+    """Of a file's documents, or of the first ones with about ``most`` tokens."""
+
+    def measure(run: Any) -> Likelihood:
+        total = Likelihood()
+        for document in evaluate_files(stored, [path], state=state, unit="document", lang=bench.lang, run=run):
+            total += document.likelihood
+            if most is not None and total.tokens >= most:
+                break
+        return total
+
+    if bench.threads == 1:
+        return measure(one_after_the_other)
+    with side_by_side() as run:
+        return measure(run)
+
+
+def tags(bench: Bench, name: str, column: TagColumn) -> Figures:
+    """The probe on every layer, beside the most frequent tag and GloVe."""
+    splits = bench.treebank(name, column)
+    train, dev, test = splits["train"] or [], splits["dev"] or [], splits["test"]
+    baseline = MostFrequentTag(train)
+    sentences = [sentence.tokens for split in splits.values() for sentence in split or []]
+    found: Figures = {
+        "layers": asdict(probe(bench, BiLMVectors(bench.elmo), splits)),
+        "most_frequent": {"dev": baseline.accuracy(dev), "test": baseline.accuracy(test) if test else None},
+    }
+    if bench.language.glove:
+        found["glove"] = asdict(probe(bench, TableVectors.load(GLOVE, sentences), splits))
+    return found
+
+
+def probe(bench: Bench, vectors: FrozenVectors, splits: dict[str, list[TaggedSentence] | None]) -> ProbeResult:
+    return probe_tags(vectors, splits["train"] or [], splits["dev"] or [], splits["test"])
+
+
+def states(bench: Bench) -> Figures:
+    """Reset, warm and carry side by side: the perplexity of some held-out text, and the probe of the first tag set."""
+    path, (name, column) = bench.held_out()[0], bench.language.treebanks[0]
+    splits = bench.treebank(name, column)
+    found: Figures = {"file": path.name, "treebank": name, "column": column}
+    for state in STATES:
+        elmo = Elmo.from_stored(bench.stored, device="cpu", state=state)
+        found[state] = {
+            "perplexity": likelihood(bench, bench.stored, path, state, SAMPLE_TOKENS).to_dict(),
+            "probe": asdict(probe(bench, BiLMVectors(elmo), splits)),
+        }
+    return found
+
+
+def float16(bench: Bench) -> Figures:
+    """The model as it was trained, before its weights were rounded, under the same conditions."""
+    assert bench.float32 is not None
+    path, (name, column) = bench.held_out()[0], bench.language.treebanks[0]
+    splits = bench.treebank(name, column)
+    models = {"stored": bench.stored, "float32": load(bench.float32)}
+    found: Figures = {"file": path.name, "treebank": name, "column": column}
+    for title, stored in models.items():
+        elmo = Elmo.from_stored(stored, device="cpu")
+        found[title] = {
+            "perplexity": likelihood(bench, stored, path, "reset", SAMPLE_TOKENS).to_dict(),
+            "probe": asdict(probe(bench, BiLMVectors(elmo), splits)),
+        }
+    return found
+
+
+def wsd(bench: Bench) -> Figures:
+    """The nearest sense by layer, beside the first sense and the same with GloVe."""
+    folder, sets = bench.data / "wsd", WSD_TEST if bench.test else WSD_DEV
+    words = TableVectors.load(GLOVE, sense_tokens(folder, ("semcor", *sets)))
+    by_title: dict[str, FrozenVectors] = {"layers": BiLMVectors(bench.elmo), "glove": words}
+    return {title: scores(evaluate_senses(vectors, folder, sets)) for title, vectors in by_title.items()}
+
+
+def sense_tokens(folder: Path, sets: tuple[str, ...]) -> Iterator[list[str]]:
+    for name in sets:
+        yield from (sentence.tokens for sentence in read_sense_sentences(find_sense_files(folder, name)[0]))
+
+
+def scores(found: dict[str, SenseScore]) -> Figures:
+    """By set, and over all where all were asked."""
+    if len(found) > 1:
+        first, *others = found.values()
+        found = {**found, "ALL": sum(others, first)}
+    return {
+        name: {"f1": one.f1, "first_sense": one.first_sense_f1, "words": one.words, "seen": one.seen}
+        for name, one in found.items()
+    }
+
+
+def senses(bench: Bench) -> Figures:
+    """Ambiguous words that each layer tells apart."""
+    reports = tell_apart(bench.elmo, read_senses(lang=bench.lang))
+    return {
+        "words": len(reports[0].words),
+        "layers": [{"share": one.share, "margin": one.margin, "failed": one.failed} for one in reports],
+    }
+
+
+def speed(bench: Bench) -> Figures:
+    """Tokens a second, the best of three readings of the same sentences, and with nothing in the cache."""
+    sentences, tokens = list[list[str]](), 0
+    for document in read_documents(bench.held_out()[:1]):
+        for sentence in bench.elmo.split(document.text or ""):
+            sentences.append(sentence.tokens)
+            tokens += len(sentence.tokens)
+        if tokens >= SPEED_TOKENS:
+            break
+    elmo = Elmo.from_stored(bench.stored, device="cpu")
+    turns = [_time(elmo, sentences) for _ in range(4)]
+    return {
+        "tokens": tokens,
+        "threads": bench.threads,
+        "load": os.getloadavg()[0],
+        "cold": _rates(tokens, turns[0]),
+        "warm": _rates(tokens, min(turns[1:])),
+    }
+
+
+def _time(elmo: Elmo, sentences: list[list[str]]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    for _ in elmo.stream(sentences):
+        pass
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def _rates(tokens: int, seconds: tuple[float, float]) -> Figures:
+    return {"tokens_per_second": tokens / seconds[0], "tokens_per_cpu_second": tokens / seconds[1]}
+
+
+def curve(bench: Bench) -> Figures:
+    """The validations of the run that made the model."""
+    assert bench.run is not None
+    entries = [entry for entry in read_journal(bench.run / "log.jsonl") if "valid" in entry]
+    return {
+        "tokens": [entry["tokens"] for entry in entries],
+        "perplexity": [entry["valid"]["average"] for entry in entries],
+        "elapsed_seconds": [entry.get("seconds") for entry in entries],
+    }
+
+
+def parts_of(bench: Bench) -> dict[str, Callable[[], Figures]]:
+    """The quick ones first."""
+    parts: dict[str, Callable[[], Figures]] = {"senses": lambda: senses(bench), "speed": lambda: speed(bench)}
+    if bench.run is not None:
+        parts["curve"] = lambda: curve(bench)
+    for name, column in bench.language.treebanks:
+        parts[f"pos-{name}-{column}"] = lambda name=name, column=column: tags(bench, name, column)  # type: ignore[misc]
+    parts["perplexity"] = lambda: perplexity(bench)
+    if bench.language.wsd:
+        parts["wsd"] = lambda: wsd(bench)
+    parts["states"] = lambda: states(bench)
+    if bench.float32 is not None:
+        parts["float16"] = lambda: float16(bench)
+    return parts
+
+
+def measure(bench: Bench, results: Path, only: list[str] | None) -> None:
+    """Every part that is not in the result file of these weights yet."""
+    path, key = results / f"model-{bench.lang}.json", digest(bench.stored)
+    result = json.loads(path.read_text()) if path.exists() else {}
+    if result.get("digest") != key:
+        result = {"lang": bench.lang, "digest": key, **describe(bench.stored), "parts": {}}
+    parts = parts_of(bench)
+    if only and (unknown := set(only) - set(parts)):
+        raise SystemExit(f"there is no part {', '.join(sorted(unknown))}; there are: {', '.join(parts)}")
+    for name, part in parts.items():
+        there = result["parts"].get(name)
+        enough = there is not None and (there["test"] or not bench.test)
+        if name not in only if only else enough:
+            continue
+        began = time.perf_counter()
+        print(f"{bench.lang}: {name} …", end=" ", flush=True)
+        figures = part()
+        seconds = time.perf_counter() - began
+        result["parts"][name] = {"test": bench.test, "seconds": round(seconds, 1), **figures}
+        with replace_when_complete(path) as file:
+            file.write((json.dumps(result, indent=1, ensure_ascii=False) + "\n").encode())
+        print(f"{seconds:.0f} s", flush=True)
+
+
+def describe(stored: StoredModel) -> Figures:
+    training = stored.card.get("training") or {}
+    return {
+        "name": stored.card.get("name"),
+        "tokens_seen": training.get("tokens_seen"),
+        "hours": training.get("hours"),
+        "layers": stored.config.layers,
+        "width": stored.config.width,
+        "vocabulary": len(stored.vocabulary or ()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("langs", nargs="+", choices=LANGUAGES)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", help="a model other than the bundled one; for one language")
+    parser.add_argument("--run", type=Path, help="the folder of the run that made it, for the learning curve")
+    parser.add_argument("--float32", help="the model before its weights were rounded to float16")
+    parser.add_argument("--only", nargs="+", metavar="PART")
+    parser.add_argument("--test", action="store_true", help="read the test splits too")
+    parser.add_argument("--threads", type=int, default=min(2, torch.get_num_threads()))
+    parser.add_argument("--results", type=Path, default=RESULTS, help="another folder; then no page is written")
+    options = parser.parse_args()
+    if len(options.langs) > 1 and (options.model or options.run or options.float32):
+        parser.error("--model, --run and --float32 belong to one language")
+    options.results.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(options.threads)
+    for lang in options.langs:
+        stored = load(options.model or lang)
+        bench = Bench(lang, stored, options.data, options.run, options.float32, options.test, options.threads)
+        measure(bench, options.results, options.only)
+    if options.results == RESULTS:
+        write_page(RESULTS)
+
+
+if __name__ == "__main__":
+    main()
