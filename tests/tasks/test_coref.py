@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
 from tasks.small_runs import assert_it_learned, small_run
+from tasks.toy_data import write_documents
 
 from polyseme.errors import InputError
 from polyseme.tasks.coref import TASK
-from polyseme.tasks.coref_data import new_document, read_coref, write_coref
+from polyseme.tasks.coref_data import read_coref
 from polyseme.text.tokenization import split_text
 
 pytest.importorskip("scipy")
-NAMES = ["Ada", "Bob", "Cleo", "Dan"]
-
-
-def write_documents(path: Path, count: int, seed: int) -> Path:
-    """The same name is the same person."""
-    dice, documents = random.Random(seed), []
-    for number in range(count):
-        names = dice.sample(NAMES, 2)
-        said = [dice.choice(names) for _ in range(5)]
-        sentences = [[name, "sleeps", "here", "."] for name in said]
-        chains = {
-            n: tuple((4 * i, 4 * i + 1) for i, name in enumerate(said) if name == one) for n, one in enumerate(names)
-        }
-        documents.append(new_document(f"d{number}", sentences, {n: m for n, m in chains.items() if m}))
-    write_coref(path, documents)
-    return path
 
 
 def test_names_are_linked(tmp_path: Path) -> None:

@@ -7,19 +7,11 @@ from pathlib import Path
 
 import pytest
 from tasks.small_runs import assert_it_learned, small_run
+from tasks.toy_data import LABEL_OF_WORD, write_pairs
 
 from polyseme.errors import InputError
 from polyseme.tasks.snli import TASK
 from polyseme.text.tokenization import split_text
-
-ANSWERS = {"yes": "entailment", "no": "contradiction", "perhaps": "neutral"}
-SUBJECTS = ["A dog barks.", "Two men sit in a boat", "The sun is up."]
-
-
-def write_pairs(path: Path, times: int) -> Path:
-    rows = [f"{label}\t{subject}\tIt is {word}" for subject in SUBJECTS for word, label in ANSWERS.items()]
-    path.write_text("\n".join(rows * times))
-    return path
 
 
 def test_a_word_that_tells_the_label_is_learned(tmp_path: Path) -> None:
@@ -29,11 +21,32 @@ def test_a_word_that_tells_the_label_is_learned(tmp_path: Path) -> None:
     assert task.evaluate(dev).values == finished.scores.values
     [found] = task.predict({"premise": "A dog barks.", "hypothesis": "It is no"})
     assert (found["label"], found["premise"]) == ("contradiction", "A dog barks.")
-    assert set(found["probabilities"]) == set(ANSWERS.values())
+    assert set(found["probabilities"]) == set(LABEL_OF_WORD.values())
     assert task.predict("A dog barks.\tIt is no")[0] == found
     pairs = task.stream([{"sentence1": "A dog barks.", "sentence2": "It is no"}])
     assert "".join(TASK.write(pairs)) == "contradiction\tA dog barks.\tIt is no\n"
     json.dumps(found)
+
+
+def test_official_files_go_before_others_in_their_folder(tmp_path: Path) -> None:
+    names = [
+        "cad-train.tsv",
+        "snli_1.0_train.tsv.xz",
+        "snli_1.0_train.jsonl",
+        "snli_1.0_dev.jsonl",
+        "snli_1.0_test.txt",
+    ]
+    for name in names:
+        (tmp_path / name).touch()
+    found = TASK.find(tmp_path)
+    assert found.test is not None
+    assert [found.train.name, found.dev.name, found.test.name] == [names[1], names[3], names[4]]
+
+
+def test_other_names_are_found_too(tmp_path: Path) -> None:
+    for name in ("my-train.tsv", "my-valid.tsv"):
+        (tmp_path / name).touch()
+    assert TASK.find(tmp_path).dev.name == "my-valid.tsv"
 
 
 @pytest.mark.parametrize("item", ["one text", ["a", "b"], {"premise": "a"}, {"premise": "a", "hypothesis": " "}, 7])

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tasks.small_runs import assert_it_learned, small_run
+from tasks.toy_data import write_squad
 
 from polyseme.errors import InputError
 from polyseme.tasks.squad import TASK
 from polyseme.tasks.squad_network import BidafSizes
 from polyseme.text.tokenization import split_text
-
-NAMES = ["Ada", "Bob", "Cleo", "Dan", "Eve", "Finn"]
-CITIES = ["Oslo", "Rome", "Paris", "Delhi", "Lima", "Quito"]
-
-
-def write_squad(path: Path, count: int, seed: int) -> Path:
-    """ "Who likes Rome?" is answered by the name in the sentence with Rome."""
-    dice, paragraphs = random.Random(seed), list[Any]()
-    for number in range(count):
-        facts = list(zip(dice.sample(NAMES, 3), dice.sample(CITIES, 3), strict=True))
-        context = " ".join(f"Here {name} likes {city}." for name, city in facts)
-        name, city = dice.choice(facts)
-        answers = [{"text": city, "answer_start": context.index(city)}]
-        qas = [{"id": f"q{number}", "question": f"What does {name} like?", "answers": answers}]
-        paragraphs.append({"context": context, "qas": qas})
-    path.write_text(json.dumps({"data": [{"title": "t", "paragraphs": paragraphs}]}))
-    return path
 
 
 def test_answers_are_found(tmp_path: Path) -> None:

@@ -6,29 +6,12 @@ from pathlib import Path
 
 import pytest
 from tasks.small_runs import assert_it_learned, small_run
+from tasks.toy_data import write_roles
 
 from polyseme.errors import InputError
-from polyseme.tasks.spans import Span
 from polyseme.tasks.srl import TASK, SrlExample
-from polyseme.tasks.srl_data import Frame, SrlFile, new_sentence, read_srl, write_srl
+from polyseme.tasks.srl_data import read_srl
 from polyseme.text.tokenization import split_text
-
-NAMES = ["Ada", "Bob", "Cleo", "Dan"]
-VERBS = ["sees", "hears", "knows"]
-
-
-def write_roles(path: Path, times: int) -> Path:
-    made = []
-    for one in NAMES:
-        for verb in VERBS:
-            words = [one, verb, "the", "old", NAMES[(NAMES.index(one) + 1) % 4], "."]
-            spans = (Span("A0", 0, 1), Span("V", 1, 2), Span("A1", 2, 5))
-            made.append(new_sentence(words, [Frame(1, verb, spans)], is_first=not made))
-    made.append(new_sentence(["Yes", "!"], []))
-    path.parent.mkdir(exist_ok=True)
-    first, *rest = made
-    write_srl(path, SrlFile((first, *rest, *(new_sentence(s.words, s.frames) for s in made * (times - 1)))))
-    return path
 
 
 def test_roles_and_predicates_are_learned(tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ from typing import Any
 import torch
 
 from polyseme.errors import InputError
+from polyseme.tasks.data_files import DataFiles, split_of
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.snli_data import LABELS, read_snli
 from polyseme.tasks.snli_network import Esim, EsimSizes, PairBatch
+from polyseme.text.compression import without_compression
 from polyseme.text.tokenization import split_text
 
 
@@ -49,8 +51,19 @@ class Snli(Definition[TokenPair, EsimSizes]):
     name = "snli"
     title = "natural language inference"
     metric = "accuracy"
-    suffixes = (".jsonl", ".tsv", ".txt")
+    suffixes = (".tsv", ".jsonl", ".txt")
     presets = PRESETS
+
+    def find(self, folder: Path) -> DataFiles:
+        """The files of a folder; those named snli_1.0_… go first, where other sets lie beside them."""
+        official = sorted(folder.glob("snli_*"))
+        found: dict[str | None, Path] = {}
+        for suffix in reversed(self.suffixes):  # the best last, so that it stays
+            same = (path for path in official if without_compression(path.name).endswith(suffix))
+            found |= {split_of(path.name): path for path in same}
+        if "train" in found and "dev" in found:
+            return DataFiles(found["train"], found["dev"], found.get("test"))
+        return super().find(folder)
 
     def read(self, path: Path) -> list[TokenPair]:
         return [_split(pair.premise, pair.hypothesis, pair.label, split_text) for pair in read_snli(path)]
