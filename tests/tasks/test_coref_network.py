@@ -6,6 +6,7 @@ import pytest
 import torch
 from tasks.small_features import WHERE, small_features, small_inputs
 
+from polyseme.tasks import coref_network
 from polyseme.tasks.coref import TASK, cut_document
 from polyseme.tasks.coref_data import CorefDocument, new_document
 from polyseme.tasks.coref_network import CorefSizes, Ranking, SpanRanker, chain_of_spans
@@ -59,6 +60,15 @@ def test_scores_are_those_of_networks_over_joined_vectors() -> None:
             joined = torch.cat([vectors[i], vectors[j], vectors[i] * vectors[j], features_])
             expected = network.pair_score(first @ joined + network.product.bias) + mention[i] + mention[j]
             assert float(ranking.scores[i, back]) == pytest.approx(float(expected), abs=1e-4)
+
+
+def test_pairs_scored_in_blocks_have_the_scores_of_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, features = ranker()
+    network.eval()
+    [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
+    together = network.rank(document).scores
+    monkeypatch.setattr(coref_network, "PAIRS_TOGETHER", 9)
+    assert torch.allclose(network.rank(document).scores, together, atol=1e-6)
 
 
 def test_the_loss_is_that_of_all_true_antecedents_together() -> None:

@@ -24,6 +24,8 @@ from polyseme.tasks.inputs import TokenInputs
 from polyseme.tasks.paragraphs import TextBatch, join_sentences
 
 DISTANCES = 10
+#: Pairs of spans that are scored together: the vectors of all pairs of a long document would not fit.
+PAIRS_TOGETHER = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +131,13 @@ class SpanRanker(TaskNetwork):
         before = torch.arange(count, device=starts.device)[:, None] - distance  # [M, A]
         exists, which = before >= 0, before.clamp(min=0)
         features = self._pair_features(document, starts, which, distance)  # [M, A, f]
-        hidden = self.product(spans[:, None] * spans[which]) + self.pair(features)  # [M, A, scorer]
-        hidden = hidden + self.anaphor(spans)[:, None] + self.antecedent(spans)[which]
-        scores = self.pair_score(hidden).squeeze(2) + mentions[:, None] + mentions[which]
+        anaphor, antecedent = self.anaphor(spans), self.antecedent(spans)  # [M, scorer]
+        blocks, together = [], max(1, PAIRS_TOGETHER // len(distance))
+        for rows in (slice(start, start + together) for start in range(0, count, together)):
+            others = which[rows]
+            hidden = self.product(spans[rows, None] * spans[others]) + self.pair(features[rows])  # [rows, A, scorer]
+            blocks.append(self.pair_score(hidden + anaphor[rows, None] + antecedent[others]).squeeze(2))
+        scores = torch.cat(blocks) + mentions[:, None] + mentions[which]
         scores = scores.masked_fill(~exists, torch.finfo(scores.dtype).min)
         return torch.cat([scores.new_zeros(count, 1), scores], dim=1)
 

@@ -44,7 +44,7 @@ PRESETS = {
     ),
     "cpu": Preset(
         SrlSizes(hidden=100, layers=4, predicate_dim=32, detector=50),
-        TrainingChoices(epochs=8, batch=24, rate=0.002, clip=1.0, patience=3, halve_after=1, share=0.5),
+        TrainingChoices(epochs=7, batch=24, rate=0.002, clip=1.0, patience=3, halve_after=1),
         InputChoices(elmo="input", characters=32),
     ),
 }
