@@ -24,9 +24,9 @@ class BiLSTM(nn.Module):
         whole = lengths.cpu().clamp(min=1)  # a sentence without tokens is read as one of padding, and masked below
         packed = pack_padded_sequence(x, whole, batch_first=True, enforce_sorted=False)
         out, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=x.shape[1])
-        here = torch.arange(x.shape[1], device=x.device)[None, :] < lengths.to(x.device)[:, None]
-        masked: Tensor = out * here[:, :, None]
-        return masked
+        if whole.equal(lengths.cpu()):
+            return out
+        return out * (lengths > 0).to(x.device)[:, None, None]
 
 
 class VariationalDropout(nn.Module):
@@ -41,4 +41,4 @@ class VariationalDropout(nn.Module):
         if not self.training or self.share == 0:
             return x
         kept = torch.empty(x.shape[0], 1, x.shape[2], device=x.device).bernoulli_(1 - self.share)
-        return x * kept / (1 - self.share)
+        return x * (kept / (1 - self.share))

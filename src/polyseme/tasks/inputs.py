@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.mix import ScalarMix
+from polyseme.nn.mix import ScalarMix, normalise
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.spelling import CharacterCNN, Spelling
 from polyseme.tasks.static import PACKAGE, StaticVectors
@@ -134,12 +134,11 @@ class TokenInputs(nn.Module):
         self.choices = choices
         self.bilm: BiLM | None = None  # see ``finetune``
         mixed = len(range(layers + 1)[choices.pick(layers)]) if choices.elmo != "none" else 0
-        norm: Literal["token"] | None = "token" if choices.layer_norm else None
         self.characters = (
             CharacterCNN(alphabet, choices.character_dim, choices.characters) if choices.characters else None
         )
-        self.input_mix = ScalarMix(mixed, layer_norm=norm) if choices.at_input else None
-        self.output_mix = ScalarMix(mixed, layer_norm=norm) if choices.at_output else None
+        self.input_mix = ScalarMix(mixed) if choices.at_input else None
+        self.output_mix = ScalarMix(mixed) if choices.at_output else None
         self.dropout = nn.Dropout(choices.elmo_dropout)
         self.input_width = static_width + choices.characters + (elmo_width if choices.at_input else 0)  # F
         self.output_width = elmo_width if choices.at_output else 0  # O
@@ -162,23 +161,30 @@ class TokenInputs(nn.Module):
         return tokens
 
     def forward(self, batch: TokenBatch) -> TokenVectors:
-        here = batch.mask[:, :, None]  # [B, N, 1]
-        layers = self._layers(batch)
         parts = [batch.static]
         if self.characters is not None:
-            parts.append(self.characters(batch.spellings)[batch.which] * here)
-        if self.input_mix is not None and layers is not None:
-            parts.append(self.dropout(self.input_mix(layers, batch.mask) * here))
-        if self.output_mix is not None and layers is not None:
-            output = self.dropout(self.output_mix(layers, batch.mask) * here)
-        else:
-            output = batch.static.new_zeros(*batch.mask.shape, 0)
+            parts.append(self.characters(batch.spellings)[batch.which] * batch.mask[:, :, None])
+        mixed = self._mixed(batch)
+        if self.input_mix is not None:
+            parts.append(mixed[0])
+        output = mixed[-1] if self.output_mix is not None else batch.static.new_zeros(*batch.mask.shape, 0)
         return TokenVectors(torch.cat(parts, dim=2), output, batch.mask, batch.lengths)
+
+    def _mixed(self, batch: TokenBatch) -> list[Tensor]:
+        """[B, N, W] of each mix, in one product over the layers: that is what ELMo costs in an epoch."""
+        layers = self._layers(batch)  # [layers, B, N, W]
+        mixes = self._mixes()
+        if layers is None or not mixes:
+            return []
+        if self.choices.layer_norm:
+            layers = normalise(layers, batch.mask, "token") * batch.mask[:, :, None]
+        weights = torch.stack([mix.scale * mix.shares() for mix in mixes])  # [mixes, layers]
+        mixed: Tensor = self.dropout((weights @ layers.flatten(1)).view(-1, *layers.shape[1:]))
+        return list(mixed.unbind(0))
 
     def penalty(self) -> Tensor:
         """λ‖w‖² of both mixes, to be added to a task's loss."""
-        mixes = [mix for mix in (self.input_mix, self.output_mix) if mix is not None]
-        return sum((mix.penalty(self.choices.mix_penalty) for mix in mixes), torch.zeros(()))
+        return sum((mix.penalty(self.choices.mix_penalty) for mix in self._mixes()), torch.zeros(()))
 
     def shares(self) -> dict[str, list[float]]:
         """What the mixes have learned: each layer's share, and the scale behind it."""
@@ -188,6 +194,9 @@ class TokenInputs(nn.Module):
             for name, mix in mixes.items()
             if mix is not None
         }
+
+    def _mixes(self) -> list[ScalarMix]:
+        return [mix for mix in (self.input_mix, self.output_mix) if mix is not None]
 
     def _layers(self, batch: TokenBatch) -> Tensor | None:
         if self.bilm is None:
