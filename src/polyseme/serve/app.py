@@ -37,6 +37,7 @@ def build_app(models: Models, *, limits: Limits, token: str | None, local_only: 
         models.build_indexes()
         yield
         service.worker.close()
+        models.close()
 
     async def health(_: Request) -> Response:
         return json_answer({"status": "ok", "version": __version__})

@@ -9,7 +9,7 @@ import orjson
 
 from polyseme.serve.limits import Refusal
 
-_NAMES = {dict: "an object", list: "a list"}
+_NAMES: dict[type, str] = {dict: "an object", list: "a list"}
 
 
 class Fields:

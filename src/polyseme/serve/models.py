@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -45,14 +46,13 @@ class ServedModel:
         return Lexicon(self.elmo)
 
     def sense_map(self, word: str) -> SenseMap | None:
-        """Of a word whatever its case; the maps asked for last are kept."""
-        key = word.casefold()
-        if key not in self._maps:
+        """Of a word; the maps made last are kept."""
+        if word not in self._maps:
             found = map_senses(word, self.needed_index(), self._lexicon_or_none())
             while len(self._maps) >= KEPT_MAPS:
                 self._maps.pop(next(iter(self._maps)))
-            self._maps[key] = found
-        return self._maps[key]
+            self._maps[word] = found
+        return self._maps[word]
 
     def _lexicon_or_none(self) -> Lexicon | None:
         """A model without a softmax has no words to offer."""
@@ -101,6 +101,8 @@ class Models:
     def __init__(self, served: Sequence[ServedModel]) -> None:
         self._by_name = {model.name: model for model in served}
         self.default = served[0]
+        self._closing = threading.Event()
+        self._builder: threading.Thread | None = None
 
     def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._by_name.values())
@@ -110,24 +112,39 @@ class Models:
             raise Refusal(422, f"there is no model {name[:40]!r} here; there are: {', '.join(self._by_name)}")
         return self._by_name[name]
 
-    def build_indexes(self) -> threading.Thread:
-        """Index the shipped texts for models without an index, in a thread that ends with the process."""
-        for model in self:
-            if model.index is None and shipped_text(model.elmo.lang) is not None:
-                model.index_state = "building"
-        thread = threading.Thread(target=self._build, name="polyseme-index", daemon=True)
-        thread.start()
-        return thread
+    def build_indexes(self) -> None:
+        """Index the shipped texts for models without an index, in a thread of its own."""
+        waiting = [model for model in self if model.index is None and shipped_text(model.elmo.lang) is not None]
+        for model in waiting:
+            model.index_state = "building"
+        self._builder = threading.Thread(target=self._build, args=[waiting], name="polyseme-index", daemon=True)
+        self._builder.start()
 
-    def _build(self) -> None:
-        for model in self:
-            text = shipped_text(model.elmo.lang)
-            if model.index_state == "building" and text is not None:
+    def close(self) -> None:
+        """Stop building: a thread that computes while the process ends would make it crash."""
+        self._closing.set()
+        if self._builder is not None:
+            self._builder.join()
+
+    def _build(self, waiting: list[ServedModel]) -> None:
+        with suppress(_Closing):
+            for model in waiting:
                 try:
-                    model.index = Index.in_memory(model.elmo, text.read_text(encoding="utf-8").splitlines())
+                    model.index = Index.in_memory(model.elmo, self._lines(model.elmo.lang))
                     model.index_state = "ready"
                 except PolysemeError:
                     model.index_state = "failed"
+
+    def _lines(self, lang: str) -> Iterator[str]:
+        text = shipped_text(lang)
+        for line in text.read_text(encoding="utf-8").splitlines() if text else []:
+            if self._closing.is_set():
+                raise _Closing
+            yield line
+
+
+class _Closing(Exception):
+    """The server ends before an index is complete."""
 
 
 def load_models(names: Sequence[str], folders: Sequence[str | Path]) -> Models:

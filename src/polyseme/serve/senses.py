@@ -24,6 +24,8 @@ MOST_POINTS = 300
 #: Places of a group whose substitutes name it.
 MOST_PLACES = 24
 NAMES = 3
+#: Occurrences with the same capitals that make a map.
+ENOUGH = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ class SenseMap:
 
 def map_senses(word: str, index: Index, lexicon: Lexicon | None) -> SenseMap | None:
     """The map of a word; None where the index does not have it. Without a lexicon the groups have no names."""
-    every = index.occurrences(word)
+    every = find_occurrences(word, index)
     if not every:
         return None
     chosen = [every[number] for number in spread(len(every), MOST_POINTS)]
@@ -51,6 +53,13 @@ def map_senses(word: str, index: Index, lexicon: Lexicon | None) -> SenseMap | N
     groups = find_groups(layers.mean(axis=0))
     names = name_groups(word, chosen, groups, lexicon) if lexicon else [[] for _ in range(int(groups.max()) + 1)]
     return SenseMap(word, len(every), chosen, layers, plane, plane.place(layers), groups, names)
+
+
+def find_occurrences(word: str, index: Index) -> list[Occurrence]:
+    """Those that are spelled like it: layer 0 sees nothing but the spelling. Of a rare spelling, those of any case."""
+    every = index.occurrences(word)
+    alike = [one for one in every if one.word == word]
+    return alike if len(alike) >= ENOUGH else every
 
 
 def spread(count: int, most: int) -> list[int]:
@@ -89,7 +98,7 @@ def _words(word: str, scores: Tensor, lexicon: Lexicon) -> list[str]:
     for number in scores.topk(min(len(scores), 20 * NAMES)).indices.tolist():
         name = lexicon.words[number]
         known = {word.casefold(), *(other.casefold() for other in found)}
-        if scores[number] > 0 and name.casefold() not in known and any(map(str.isalpha, name)):
+        if scores[number] > 0 and name.casefold() not in known and name[0].isalpha():
             found.append(name)
         if len(found) == NAMES:
             break

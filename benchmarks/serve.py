@@ -1,0 +1,287 @@
+"""polyseme serve under load: a crowd of clients against one at a time, and ten thousand broken requests.
+
+python benchmarks/serve.py [--quick] [--model MODEL]      → benchmarks/results/serve.json, unless --quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+RESULTS = Path(__file__).parent / "results/serve.json"
+CLIENTS = 64
+TOKENS = 20
+PROMISED_SPEEDUP = 3.0
+#: The memory of a server that has seen 10,000 broken requests may have grown by so much; Python keeps what it once had.
+FLAT_MB = 32
+WORDS = ("the", "a", "river", "bank", "money", "house", "present", "time", "old", "little", "gave", "took", "of", "in")
+
+Address = tuple[str, int]
+
+
+def make_model(folder: Path) -> Path:
+    """Random weights in the shape of the recipe "compact", where no trained model is bundled."""
+    from polyseme.formats.model import SoftmaxWeights, StoredModel
+    from polyseme.formats.native import save_native
+    from polyseme.nn.bilm import BiLM
+    from polyseme.nn.config import BiLMConfig, CharacterConfig
+    from polyseme.text.characters import ByteScheme
+    from polyseme.text.indexing import Indexer
+    from polyseme.text.vocabulary import SPECIALS, Vocabulary
+
+    torch.manual_seed(0)
+    filters = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256))
+    config = BiLMConfig(CharacterConfig(261, filters=filters, highways=1), cell=512, projection=128)
+    vocabulary = Vocabulary((*SPECIALS, *WORDS))
+    softmax = SoftmaxWeights(torch.randn(len(vocabulary), 128), torch.zeros(len(vocabulary)))
+    stored = StoredModel(config, BiLM(config).state_dict(), Indexer(ByteScheme(50)), vocabulary, softmax, card={})
+    save_native(stored, folder)
+    return folder
+
+
+@contextmanager
+def server(model: str) -> Iterator[Address]:
+    """A server in a process of its own."""
+    command = [sys.executable, "-m", "polyseme", "serve", "--model", model, "--port", "0", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    found = re.fullmatch(r"http://(.*):(\d+)\n", process.stdout.readline())
+    if found is None:
+        raise SystemExit("the server did not start")
+    try:
+        yield found[1], int(found[2])
+    finally:
+        process.terminate()
+        if process.wait(timeout=60) != 0:
+            raise SystemExit("the server did not end well")
+
+
+def request(path: str, body: bytes, *, more: str = "") -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{more}"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def read_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head.lower())
+    body = await reader.readexactly(int(length[1])) if length else b""
+    return int(head.split(b" ", 2)[1]), body
+
+
+async def get(where: Address, path: str) -> str:
+    reader, writer = await asyncio.open_connection(*where)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    _, body = await read_answer(reader)
+    writer.close()
+    return body.decode()
+
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def ask_again_and_again(connection: Connection, body: bytes, duration: float, seconds: list[float]) -> None:
+    """One client: the next request goes out when the last one is answered; at least one does."""
+    reader, writer = connection
+    until = time.perf_counter() + duration
+    while not seconds or time.perf_counter() < until:
+        began = time.perf_counter()
+        writer.write(request("/encode", body))
+        status, _ = await read_answer(reader)
+        if status != 200:
+            raise SystemExit(f"a good request was answered with {status}")
+        seconds.append(time.perf_counter() - began)
+    writer.close()
+
+
+async def crowd(where: Address, clients: int, form: str, duration: float) -> dict[str, float]:
+    """Requests a second, and how long one takes; all are connected before the first asks."""
+    drawn = random.Random(0)
+    bodies = [json.dumps({"tokens": [drawn.choices(WORDS, k=TOKENS)], "format": form}).encode() for _ in range(clients)]
+    connections = [await asyncio.open_connection(*where, limit=2**22) for _ in bodies]
+    seconds: list[float] = []
+    began = time.perf_counter()
+    jobs = (ask_again_and_again(*pair, duration, seconds) for pair in zip(connections, bodies, strict=True))
+    await asyncio.gather(*jobs)
+    total = time.perf_counter() - began
+    p50, p99 = np.percentile(seconds, [50, 99]) * 1000
+    return {"clients": clients, "requests_per_second": len(seconds) / total, "p50_ms": p50, "p99_ms": p99}
+
+
+def measure_crowd(where: Address, form: str, duration: float, repeats: int) -> dict[str, Any]:
+    """In turns, so that what else the machine does meets both."""
+    turns = []
+    for _ in range(repeats):
+        for clients in (1, CLIENTS):
+            turn = asyncio.run(crowd(where, clients, form, duration))
+            turns.append(turn)
+            print(
+                f"{form:5} {clients:3} clients {turn['requests_per_second']:8.1f} requests/s   "
+                f"p50 {turn['p50_ms']:7.1f} ms   p99 {turn['p99_ms']:7.1f} ms",
+                file=sys.stderr,
+            )
+    rates = {n: [turn["requests_per_second"] for turn in turns if turn["clients"] == n] for n in (1, CLIENTS)}
+    speedup = float(np.median(rates[CLIENTS]) / np.median(rates[1]))
+    print(f"{form:5} {CLIENTS} clients at once get {speedup:.1f}× the throughput of one", file=sys.stderr)
+    return {"format": form, "speedup": speedup, "turns": turns}
+
+
+def broken_requests() -> list[bytes]:
+    """One of each kind; none of them deserves a 200."""
+    good = json.dumps({"texts": ["a bank"]}).encode()
+    return [
+        request("/encode", b"{"),
+        request("/encode", b"\xff\xfe\x00"),
+        request("/encode", b"[" * 100_000),
+        request("/encode", b'{"a":' * 20_000),
+        request("/encode", b'{"texts": ["' + b"a" * 3_000_000 + b'"]}'),
+        request("/encode", b'{"texts": ["' + b"a b " * 20_000 + b'"]}'),
+        request("/encode", b'{"texts": 5}'),
+        request("/encode", b'{"texts": [[["a"]]]}'),
+        request("/encode", b'{"texts": ["\\ud800"]}'),
+        request("/encode", b'{"texts": ["a"], "layers": 99}'),
+        request("/encode", b'{"texts": ["a"], "mix": [1e308, 1e308, NaN]}'),
+        request("/encode", b'{"texts": ["a"], "model": "' + b"x" * 10_000 + b'"}'),
+        request("/score", b'{"tokens": [[1, 2]]}'),
+        request("/substitutes", b'{"text": "no mark"}'),
+        request("/substitutes", b'{"tokens": ["a"], "position": -1}'),
+        request("/neighbours", b'{"text": "a [b]", "k": 99999999999999999999}'),
+        request("/similarity", b'{"first": "", "second": ""}'),
+        request("/nowhere", good),
+        request("/health", good),
+        request("/encode", good).replace(b"application/json", b"text/plain"),
+        request("/encode", good).replace(b"localhost", b"evil.example"),
+        request("/encode", good).replace(b"HTTP/1.1", b"HTTP/x"),
+        b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\r\n\r\n",
+        b"GET " + b"/a" * 50_000 + b" HTTP/1.1\r\n\r\n",
+        b"POST /encode HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+    ]
+
+
+async def send_broken(where: Address, content: bytes, statuses: Counter[str], turn: asyncio.Semaphore) -> None:
+    async with turn:
+        reader, writer = await asyncio.open_connection(*where)
+        try:
+            writer.write(content)
+            await writer.drain()
+            status, body = await asyncio.wait_for(read_answer(reader), 60)
+            statuses[str(status)] += 1
+            if 400 <= status < 500 and "error" not in json.loads(body):
+                statuses["without a sentence"] += 1
+        except (ConnectionError, asyncio.IncompleteReadError):
+            statuses["closed without an answer"] += 1
+        finally:
+            writer.close()
+
+
+async def drip(where: Address, statuses: Counter[str]) -> None:
+    """A request byte by byte, which would take minutes."""
+    reader, writer = await asyncio.open_connection(*where)
+    answer = asyncio.ensure_future(read_answer(reader))
+    content = request("/encode", b" " * 200)
+    half = content[: random.randrange(20, len(content) - 20)]
+    try:
+        writer.write(half)
+        while not answer.done():
+            writer.write(b" ")
+            await asyncio.sleep(1)
+        statuses[f"slow {(await answer)[0]}"] += 1
+    except (ConnectionError, asyncio.IncompleteReadError):
+        statuses["slow, closed without an answer"] += 1
+    finally:
+        answer.cancel()
+        writer.close()
+
+
+async def resident_mb(where: Address) -> float:
+    found = re.search(r"^process_resident_memory_bytes (\d+)$", await get(where, "/metrics"), flags=re.MULTILINE)
+    return int(found[1]) / 2**20 if found else 0.0
+
+
+async def attack(where: Address, count: int) -> dict[str, Any]:
+    """Broken requests of all kinds at once, and slow ones among them; in the middle of it good ones are answered."""
+    kinds = broken_requests()
+    statuses: Counter[str] = Counter()
+    turn = asyncio.Semaphore(32)
+    await asyncio.gather(*(send_broken(where, kinds[n % len(kinds)], Counter(), turn) for n in range(len(kinds) * 4)))
+    before = await resident_mb(where)
+    slow = [asyncio.ensure_future(drip(where, statuses)) for _ in range(min(100, count // 100))]
+    memory, served = [before], 0
+    for begin in range(0, count, 500):
+        numbers = range(begin, min(begin + 500, count))
+        jobs = (send_broken(where, kinds[number % len(kinds)], statuses, turn) for number in numbers)
+        good: list[float] = []
+        connection = await asyncio.open_connection(*where, limit=2**22)
+        await asyncio.gather(*jobs, ask_again_and_again(connection, b'{"texts": ["a bank"]}', 0.1, good))
+        served += len(good)
+        memory.append(await resident_mb(where))
+    await asyncio.gather(*slow)
+    memory.append(await resident_mb(where))
+    return {"requests": count, "slow": len(slow), "answers": dict(statuses), "good_ones_meanwhile": served,
+            "memory_mb": [round(value, 1) for value in memory]}  # fmt: skip
+
+
+def judge(found: dict[str, Any]) -> list[str]:
+    """What was promised and does not hold."""
+    wrong = []
+    for part in found["crowds"]:
+        if part["speedup"] < PROMISED_SPEEDUP:
+            wrong.append(f"{part['format']}: {part['speedup']:.1f}× instead of {PROMISED_SPEEDUP}×")
+    attacked = found["attack"]
+    odd = {said: n for said, n in attacked["answers"].items() if not re.fullmatch(r"(slow )?4\d\d", said)}
+    if odd:
+        wrong.append(f"answers that are no 4xx: {odd}")
+    memory = attacked["memory_mb"]
+    if memory[-1] - memory[0] > FLAT_MB:
+        wrong.append(f"memory went from {memory[0]} to {memory[-1]} MB")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="short, and nothing is written: to see that it works")
+    parser.add_argument("--model", help="what polyseme serve takes; the bundled English model, or random weights")
+    options = parser.parse_args()
+    bundled = Path(str(resources.files("polyseme"))) / "models/en"
+    with tempfile.TemporaryDirectory() as folder:
+        model = options.model or ("en" if bundled.is_dir() else str(make_model(Path(folder) / "compact")))
+        with server(model) as where:
+            while '"building"' in asyncio.run(get(where, "/models")):
+                time.sleep(1)
+            duration, repeats = (2.0, 1) if options.quick else (10.0, 5)
+            crowds = [measure_crowd(where, form, duration, repeats) for form in ("json", "npy")]
+            attacked = asyncio.run(attack(where, 500 if options.quick else 10_000))
+    found = {
+        "model": Path(model).name,
+        "tokens_per_request": TOKENS,
+        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "torch": torch.__version__},
+        "crowds": crowds,
+        "attack": attacked,
+    }
+    print(json.dumps(attacked, indent=1), file=sys.stderr)
+    if not options.quick:
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        print(f"results: {RESULTS}", file=sys.stderr)
+    if wrong := judge(found):
+        raise SystemExit("; ".join(wrong))
+
+
+if __name__ == "__main__":
+    main()

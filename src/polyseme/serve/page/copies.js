@@ -1,0 +1,113 @@
+// "Copy as Python" and "copy as command": what a panel shows, asked from a program.
+
+import { make } from "./dom.js";
+import { state, weights } from "./state.js";
+
+const python = JSON.stringify; // a string or a list of numbers is written alike in both
+const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+const elmo = (source) => `from polyseme import Elmo\n\nelmo = Elmo.from_pretrained(${python(source)})\n`;
+
+function index(page) {
+  const { model } = page;
+  if (model.index.source) return `from polyseme import Index\n\nindex = Index.open(${python(model.index.source)}, elmo)\n`;
+  return `from importlib.resources import files\n\nfrom polyseme import Index\n\n` +
+    `text = files("polyseme") / "analysis/data/text-${model.lang}.txt"\n` +
+    `index = Index.in_memory(elmo, text.read_text("utf-8").splitlines())\n`;
+}
+
+const curl = (path, fields) =>
+  `curl -s ${location.origin}${path} -H 'Content-Type: application/json' \\\n  -d ${shell(JSON.stringify(fields))}`;
+
+const rounded = () => weights().map((weight) => Number(weight.toFixed(3)));
+
+export const COPIES = {
+  score: {
+    python: ({ model }) => `${elmo(model.source)}
+score = elmo.score(${python(state.text)})
+for token, forward, backward in zip(score.tokens, score.surprisal, score.backward_surprisal):
+    print(f"{token:<15} {forward:5.1f} {backward:5.1f}")`,
+    command: ({ model }) => `polyseme score ${shell(state.text)} --model ${shell(model.source)}`,
+  },
+  senses: {
+    python: (page) => `${elmo(page.model.source)}${index(page)}
+import numpy as np
+
+places = index.occurrences(${python(page.word)})
+layers = index.layers_of(places)  # [L+1, n, W]
+centred = layers - layers.mean(axis=1, keepdims=True)
+axes = np.linalg.svd(centred.reshape(-1, layers.shape[2]), full_matrices=False)[2][:2]
+points = np.tensordot(${python(rounded())}, centred @ axes.T, axes=1)  # [n, 2]
+for place, point in zip(places, points):
+    print(point.round(2), place.marked)`,
+    command: (page) => curl("/senses", { model: page.model.name, text: page.marked }),
+  },
+  neighbours: {
+    python: (page) => {
+      if (state.layer !== "mix") {
+        const same = state.same ? ", same_word=True" : "";
+        return `${elmo(page.model.source)}${index(page)}
+for near in index.neighbours(${python(page.marked)}, layer=${state.layer}, k=10${same}):
+    print(f"{near.similarity:.2f}", near.marked)`;
+      }
+      const fields = { model: page.model.name, text: page.marked, mix: rounded(), same_word: state.same };
+      return `import json
+from urllib.request import Request, urlopen
+
+question = json.loads(${python(JSON.stringify(fields))})
+headers = {"Content-Type": "application/json"}
+with urlopen(Request(${python(`${location.origin}/neighbours`)}, json.dumps(question).encode(), headers)) as answer:
+    for near in json.load(answer)["neighbours"]:
+        print(f"{near['similarity']:.2f}", near["text"])`;
+    },
+    command: (page) => {
+      if (state.layer === "mix" || !page.model.index.source) {
+        return curl("/neighbours", { model: page.model.name, text: page.marked, mix: rounded(), same_word: state.same });
+      }
+      const same = state.same ? " --same-word" : "";
+      return `polyseme neighbours ${shell(page.model.index.source)} ${shell(page.marked)} --layer ${state.layer}${same} --model ${shell(page.model.source)}`;
+    },
+  },
+  substitutes: {
+    python: (page) => `${elmo(page.model.source)}
+for direction in ("forward", "both", "backward"):
+    found = elmo.substitutes(${python(page.marked)}, k=10, direction=direction)
+    print(direction, [one.word for one in found])`,
+    command: (page) => `polyseme substitutes ${shell(page.marked)} --model ${shell(page.model.source)}`,
+  },
+  similarity: {
+    python: (page) => `${elmo(page.model.source)}
+print(elmo.similarity(${python(page.marked)}, ${python(page.secondMarked)}))  # cosine, layer by layer`,
+    command: (page) => curl("/similarity", { model: page.model.name, first: page.marked, second: page.secondMarked }),
+  },
+};
+
+export function drawCopies(page) {
+  document.querySelectorAll("[data-copies]").forEach((element) => {
+    const kinds = COPIES[element.dataset.copies];
+    element.replaceChildren(...["python", "command"].map((kind) => {
+      const name = kind === "python" ? "Copy as Python" : "Copy as command";
+      const button = make("button", { type: "button", class: "copy", onclick: () => copy(kinds[kind](page()), button, name) }, name);
+      return button;
+    }));
+  });
+}
+
+async function copy(text, button, name) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    copyTheOldWay(text); // without https, only localhost may use the clipboard
+  }
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = name), 1500);
+}
+
+function copyTheOldWay(text) {
+  const area = make("textarea", { class: "hidden", "aria-hidden": "true" });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}

@@ -1,0 +1,205 @@
+// The sense map: one mark for each occurrence; from layer to layer the marks glide.
+
+import { $, make, makeSvg, marked, unitSpan } from "./dom.js";
+import { state, weights } from "./state.js";
+
+const WIDTH = 640;
+const HEIGHT = 430;
+const MARGIN = 34;
+// Colour is not all: every group has a shape of its own.
+const SHAPES = [
+  "M0-5.2A5.2 5.2 0 1 1 0 5.2A5.2 5.2 0 1 1 0-5.2Z",
+  "M-4.8-4.8H4.8V4.8H-4.8Z",
+  "M0-6.4L6 4.4H-6Z",
+  "M0-6.8L5.6 0L0 6.8L-5.6 0Z",
+  "M-1.9-6H1.9V-1.9H6V1.9H1.9V6H-1.9V1.9H-6V-1.9H-1.9Z",
+  "M0 6.4L6-4.4H-6Z",
+];
+
+let shown = null; // what is drawn: the answer of the server, its elements and where they are
+let looked = -1; // the occurrence that is looked at
+
+export function drawMap(answer, use) {
+  looked = -1;
+  if (!answer.total) {
+    drawMessage(`The index does not have “${answer.word}”, so there is nothing to place it among.`);
+    return;
+  }
+  const points = answer.occurrences.map((_, number) => {
+    const group = answer.groups[number];
+    return makeSvg("path", { class: `point group-${group}`, d: SHAPES[group % SHAPES.length] });
+  });
+  const labels = answer.names.map((names, group) =>
+    makeSvg("text", { class: `label group-${group}`, "text-anchor": "middle" }, names.length > 0 && answer.names.length > 1 ? names.join(" · ") : ""),
+  );
+  const here = makeSvg("g", { class: "here" },
+    makeSvg("circle", { r: 11 }), makeSvg("circle", { class: "dot", r: 4 }), makeSvg("text", { y: -17, "text-anchor": "middle" }, "here"));
+  const counted = answer.occurrences.length < answer.total ? `${answer.occurrences.length} of ${answer.total}` : `${answer.total}`;
+  const said = `Sense map of ${answer.word}: ${counted} occurrences in ${answer.names.length} ${answer.names.length === 1 ? "group" : "groups"}. Arrow keys go from occurrence to occurrence.`;
+  const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", tabindex: "0", "aria-label": said },
+    makeSvg("g", {}, ...points), here, makeSvg("g", {}, ...labels));
+  shown = { answer, points, labels, here, svg, view: viewOf(answer), order: orderOf(answer), use };
+  listen(svg);
+  $("#map").replaceChildren(svg, make("p", { class: "note", id: "note" }));
+  drawLegend(answer);
+  $("#reading").replaceChildren(make("span", { class: "muted" }, "Point at a mark to read its sentence."));
+  moveMap();
+}
+
+// Instead of a map, why there is none.
+export function drawMessage(sentence) {
+  shown = null;
+  $("#map").replaceChildren(make("p", { class: "empty" }, sentence));
+  $("#legend").replaceChildren();
+  $("#reading").replaceChildren();
+}
+
+// Put every mark where the chosen layer, or mix, has it.
+export function moveMap() {
+  if (!shown) return;
+  const { answer, points, labels, here } = shown;
+  const places = answer.occurrences.map((_, number) => place(answer.points.map((layer) => layer[number])));
+  points.forEach((point, number) => moveTo(point, places[number]));
+  moveTo(here, place(answer.here));
+  const extent = [0, 1].map((axis) => Math.max(...places.map((at) => at[axis])) - Math.min(...places.map((at) => at[axis])));
+  const centres = labels.map((_, group) => labelPlace(places.filter((_, number) => answer.groups[number] === group)));
+  apart(centres);
+  labels.forEach((label, group) => {
+    moveTo(label, centres[group]);
+    label.classList.toggle("gone", Math.max(...extent) < 60); // where all is one point, names would lie on each other
+  });
+  shown.places = places;
+  $("#note").textContent = noteOf(answer, places);
+}
+
+function place(layers) {
+  const mix = weights();
+  const { scale, middle } = shown.view;
+  const [x, y] = [0, 1].map((axis) => layers.reduce((total, point, layer) => total + mix[layer] * point[axis], 0));
+  return [WIDTH / 2 + scale * (x - middle[0]), HEIGHT / 2 - scale * (y - middle[1])];
+}
+
+function moveTo(element, [x, y]) {
+  element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+}
+
+// One view for all layers, so that nearer and farther mean the same in each.
+function viewOf(answer) {
+  const all = [...answer.points.flat(), ...answer.here];
+  const range = (axis) => [Math.min(...all.map((point) => point[axis])), Math.max(...all.map((point) => point[axis]))];
+  const [x, y] = [range(0), range(1)];
+  const size = ([low, high]) => Math.max(1e-6, high - low);
+  const scale = Math.min((WIDTH - 2 * MARGIN) / size(x), (HEIGHT - 2 * MARGIN) / size(y));
+  return { scale, middle: [(x[0] + x[1]) / 2, (y[0] + y[1]) / 2] };
+}
+
+// Above a group, within the picture; half the marks of a group lie within its inner quarters.
+function labelPlace(places) {
+  const sorted = (axis) => places.map((point) => point[axis]).sort((a, b) => a - b);
+  const [x, y] = [sorted(0), sorted(1)];
+  const at = (values, share) => values[Math.floor(share * (values.length - 1))];
+  return [Math.min(WIDTH - 100, Math.max(100, at(x, 0.5))), Math.min(HEIGHT - 12, Math.max(18, at(y, 0.1) - 14))];
+}
+
+// Labels that would cover each other move up and down.
+function apart(centres) {
+  const order = [...centres].sort((a, b) => a[1] - b[1]);
+  for (let round = 0; round < 8; round++) {
+    for (let i = 1; i < order.length; i++) {
+      for (let j = 0; j < i; j++) {
+        const gap = order[i][1] - order[j][1];
+        if (Math.abs(order[i][0] - order[j][0]) < 170 && Math.abs(gap) < 20) {
+          const by = (20 - Math.abs(gap)) / 2;
+          order[j][1] = Math.max(18, order[j][1] - by);
+          order[i][1] = Math.min(HEIGHT - 12, order[i][1] + by);
+        }
+      }
+    }
+  }
+}
+
+function noteOf(answer, places) {
+  const distinct = new Set(places.map(([x, y]) => `${Math.round(x)},${Math.round(y)}`)).size;
+  const count = answer.occurrences.length;
+  const layer = state.layer;
+  if (layer === "0") {
+    const spellings = new Set(answer.occurrences.map((one) => one.word)).size;
+    if (count === 1) return "Layer 0 has read the letters of the word and nothing else.";
+    return spellings === 1
+      ? `Layer 0 has read the letters of the word and nothing else: ${count} occurrences, one point.`
+      : `Layer 0 has read the letters of the word and nothing else: ${count} occurrences, one point for each of ${spellings} spellings.`;
+  }
+  if (layer === "mix") return "A mix of the layers, which is what a task gets: drag its weights and watch.";
+  if (layer === "1") return `Layer 1 has read the words before and after: ${distinct === 1 ? "still one point." : "the occurrences part."}`;
+  return `Layer ${layer} has read what layer ${Number(layer) - 1} made of them: nearer to what comes next than to how it is said.`;
+}
+
+// From group to group, and within one from left to right.
+function orderOf(answer) {
+  const top = answer.points[answer.points.length - 1];
+  return answer.occurrences.map((_, number) => number)
+    .sort((a, b) => answer.groups[a] - answer.groups[b] || top[a][0] - top[b][0]);
+}
+
+function listen(svg) {
+  svg.addEventListener("pointermove", (event) => look(nearestTo(event)));
+  svg.addEventListener("pointerdown", (event) => look(nearestTo(event)));
+  svg.addEventListener("dblclick", () => looked >= 0 && shown.use(shown.answer.occurrences[looked]));
+  svg.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      const at = shown.order.indexOf(looked);
+      const next = at < 0 ? (step > 0 ? 0 : shown.order.length - 1) : (at + step + shown.order.length) % shown.order.length;
+      look(shown.order[next]);
+    } else if (event.key === "Enter" && looked >= 0) {
+      shown.use(shown.answer.occurrences[looked]);
+    }
+  });
+}
+
+function nearestTo(event) {
+  const box = shown.svg.getBoundingClientRect();
+  const scale = WIDTH / box.width;
+  const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+  let best = -1;
+  let distance = 26 * scale;
+  shown.places.forEach(([px, py], number) => {
+    const found = Math.hypot(px - x, py - y);
+    if (found < distance) [best, distance] = [number, found];
+  });
+  return best;
+}
+
+function look(number) {
+  if (number < 0 || number === looked) return;
+  shown.points[looked]?.classList.remove("looked");
+  looked = number;
+  shown.points[number].classList.add("looked");
+  shown.points[number].parentNode.append(shown.points[number]); // on top of the others
+  const one = shown.answer.occurrences[number];
+  const use = make("button", { type: "button", class: "link", onclick: () => shown.use(one) }, "look from here");
+  $("#reading").replaceChildren(mark(shown.answer.groups[number]), " ", ...marked(one.text, unitSpan(one.text, one.span), 120), " ", use);
+}
+
+function drawLegend(answer) {
+  const sizes = answer.names.map((_, group) => answer.groups.filter((one) => one === group).length);
+  $("#legend").replaceChildren(...answer.names.map((names, group) => {
+    const said = names.length ? names.join(" · ") : answer.names.length > 1 ? `group ${group + 1}` : "one group";
+    const button = make("button", { type: "button", class: "group", "aria-pressed": "false", onclick: () => emphasise(button, group) },
+      mark(group), make("span", { class: "names" }, said), make("span", { class: "muted" }, String(sizes[group])));
+    return make("li", {}, button);
+  }));
+}
+
+function emphasise(button, group) {
+  const on = button.getAttribute("aria-pressed") !== "true";
+  document.querySelectorAll("#legend button").forEach((other) => other.setAttribute("aria-pressed", "false"));
+  button.setAttribute("aria-pressed", String(on));
+  shown.points.forEach((point, number) => point.classList.toggle("faint", on && shown.answer.groups[number] !== group));
+}
+
+export function mark(group) {
+  return makeSvg("svg", { class: "shape", viewBox: "-8 -8 16 16", "aria-hidden": "true" },
+    makeSvg("path", { class: `point group-${group}`, d: SHAPES[group % SHAPES.length] }));
+}

@@ -1,0 +1,335 @@
+"""The page in a real browser: it is typed into, clicked, moved and read; and nothing leaves this machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from running import SENTENCES, Client, running, served
+
+from polyseme.serve.models import Models
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
+
+SECONDS = 60_000  # milliseconds, on a busy machine
+
+EXAMPLES = {"en": "They fished from the bank of the river.", "ko": "배를 타고 바다로 나갔다.", "zh": "院子里的花开了。"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+class Visit:
+    """A page of the explorer, and all that it asked for and complained of."""
+
+    def __init__(self, browser: Any, server: Client, address: str = "/", **options: Any) -> None:
+        self.context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
+        )
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(SECONDS)
+        self.problems: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda said: said.type in ("error", "warning") and self.problems.append(said.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(server.address + address)
+        self.settle()
+
+    def settle(self) -> None:
+        """Until every question is answered, those that wait a moment for the next key too."""
+        self.page.wait_for_timeout(500)
+        self.page.wait_for_selector("body[data-running='0']", timeout=SECONDS)
+
+    def words(self) -> list[str]:
+        return list(self.page.locator("#strip .word .token").all_inner_texts())
+
+    def choose(self, word: str) -> None:
+        self.page.locator("#strip .word", has=self.page.get_by_text(word, exact=True)).first.click()
+        self.settle()
+
+    def move_to(self, layer: str) -> None:
+        stops = self.page.locator("#stops span").all_inner_texts()
+        self.page.locator("#layer").fill(str(stops.index(layer)))
+        self.settle()
+
+    def places(self) -> np.ndarray:
+        """Where the marks of the map are. [n, 2]"""
+        script = "marks => marks.map(mark => new DOMMatrix(getComputedStyle(mark).transform)).map(m => [m.m41, m.m42])"
+        return np.array(self.page.locator("#map g .point").evaluate_all(script))
+
+    def cells(self) -> np.ndarray:
+        labels = self.page.locator("#grid .cell").evaluate_all("cells => cells.map(c => c.getAttribute('aria-label'))")
+        return np.array([float(label.rpartition(": ")[2]) for label in labels])
+
+    def copied(self, panel: str, kind: str) -> str:
+        self.page.locator(f"[data-copies={panel}]").get_by_text(f"Copy as {kind}").click()
+        self.page.wait_for_timeout(200)
+        return str(self.page.evaluate("navigator.clipboard.readText()"))
+
+    def close(self) -> None:
+        """A visit that ends well asked only this server, and saw no error."""
+        self.context.close()
+        assert self.problems == []
+        assert self.asked
+        assert {url.split("/")[2].rpartition(":")[0] for url in self.asked} == {"127.0.0.1"}
+
+
+@pytest.fixture
+def visit(browser: Any, server: Client) -> Iterator[Visit]:
+    found = Visit(browser, server)
+    yield found
+    found.close()
+
+
+def test_it_shows_something_at_once(visit: Visit) -> None:
+    assert visit.words() == ["They", "fished", "from", "the", "bank", "of", "the", "river", "."]
+    assert visit.page.locator("#strip [aria-pressed=true]").inner_text() == "bank"
+    assert len(visit.places()) == 50
+    assert visit.page.locator("#near li").count() == 10
+    assert visit.page.locator("#substitutes h3").count() == 3
+    assert len(visit.cells()) == 9 * 8
+
+
+def test_at_layer_0_all_occurrences_are_one_point_and_then_they_part(visit: Visit) -> None:
+    spread = {}
+    for layer in ("0", "1", "2", "mix"):
+        visit.move_to(layer)
+        spread[layer] = float(np.ptp(visit.places(), axis=0).max())
+    assert spread["0"] < 2
+    assert min(spread[layer] for layer in ("1", "2", "mix")) > 50
+    visit.move_to("0")
+    assert "one point" in visit.page.locator("#note").inner_text()
+    similarities = visit.page.locator("#near .number").all_inner_texts()
+    assert set(similarities) == {"1.00"}
+
+
+def test_the_mix_is_dragged_and_moves_the_points(visit: Visit) -> None:
+    before = visit.places()
+    handle = visit.page.locator(".handle").first
+    handle.focus()
+    for _ in range(4):
+        visit.page.keyboard.press("ArrowLeft")
+    visit.settle()
+    assert np.abs(visit.places() - before).max() > 5
+    mix = visit.page.evaluate("new URLSearchParams(location.hash.slice(1)).get('mix')").split(",")
+    assert [float(weight) for weight in mix] == pytest.approx([0.13, 0.53, 0.33], abs=0.011)
+    box = visit.page.locator("#mix").bounding_box()
+    visit.page.mouse.move(*_middle(visit.page.locator(".handle").nth(1).bounding_box()))
+    visit.page.mouse.down()
+    visit.page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 5, steps=4)
+    visit.page.mouse.up()
+    visit.settle()
+    mix = visit.page.evaluate("new URLSearchParams(location.hash.slice(1)).get('mix')").split(",")
+    assert float(mix[2]) == pytest.approx(0.1, abs=0.02)
+
+
+def _middle(box: dict[str, float]) -> tuple[float, float]:
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.parametrize("lang", EXAMPLES)
+def test_type_click_move_and_compare_in_three_languages(browser: Any, server: Client, lang: str) -> None:
+    texts = {
+        "en": ("The bank gave us a loan.", "bank", "We sat on the bank of the river."),
+        "ko": ("배가 항구를 떠났다.", "배가", "배가 고파서 밥을 먹었다."),
+        "zh": ("他在银行工作。", "银行", "我们在银行旁边散步。"),
+    }
+    text, word, second = texts[lang]
+    visit = Visit(browser, server)
+    visit.page.locator("#model").select_option(lang)
+    visit.settle()
+    visit.page.locator("#sentence").fill(text)
+    visit.settle()
+    assert word in visit.words()
+    visit.choose(word)
+    assert visit.page.locator("#senses-title").inner_text() == f"Senses of {word}"
+    assert len(visit.places()) >= 4
+    visit.move_to("0")
+    assert np.ptp(visit.places(), axis=0).max() < 2
+    visit.page.locator("#second").fill(second)
+    visit.settle()
+    at_word = visit.page.locator("#grid .cell.on").get_attribute("aria-label")
+    assert at_word == f"{word}, {word}: 1.00"
+    visit.move_to("2")
+    assert visit.page.locator("#grid .cell.on").get_attribute("aria-label") != at_word
+    visit.close()
+
+
+def test_a_word_that_could_stand_there_is_put_in(visit: Visit) -> None:
+    button = visit.page.locator("#substitutes .both .candidate").nth(1)
+    word = button.locator(".token").inner_text()
+    button.click()
+    visit.settle()
+    assert visit.page.locator("#sentence").input_value() == f"They fished from the {word} of the river."
+    assert visit.words()[4] == word
+
+
+def test_a_neighbour_becomes_the_sentence(visit: Visit) -> None:
+    sentence = visit.page.locator("#near .sentence").first
+    text = sentence.inner_text()
+    sentence.click()
+    visit.settle()
+    assert visit.page.locator("#sentence").input_value() == text
+    assert visit.page.locator("#strip [aria-pressed=true]").inner_text() == "bank"
+
+
+def test_the_address_is_the_state(browser: Any, server: Client, visit: Visit) -> None:
+    visit.page.locator("#sentence").fill("The bank closed my account.")
+    visit.settle()
+    visit.choose("closed")
+    visit.move_to("1")
+    visit.page.get_by_text("of any word").click()
+    visit.settle()
+    address = visit.page.url.removeprefix(server.address)
+    other = Visit(browser, server, address)
+    assert other.words() == visit.words()
+    assert other.page.locator("#strip [aria-pressed=true]").inner_text() == "closed"
+    assert other.page.locator("#layer").get_attribute("aria-valuetext") == "layer 1"
+    assert other.page.locator("input[value=any]").is_checked()
+    other.close()
+    visit.page.go_back()
+    visit.settle()
+    assert visit.page.locator("#strip [aria-pressed=true]").inner_text() == "account"
+
+
+def test_by_keyboard_alone(visit: Visit) -> None:
+    visit.page.locator("#strip .word").nth(1).focus()
+    visit.page.keyboard.press("Enter")
+    visit.settle()
+    assert visit.page.locator("#strip [aria-pressed=true]").inner_text() == "fished"
+    visit.choose("bank")
+    visit.page.locator("#layer").focus()
+    visit.page.keyboard.press("ArrowLeft")
+    visit.settle()
+    assert visit.page.locator("#layer").get_attribute("aria-valuetext") == "layer 2"
+    visit.page.locator("#map svg").focus()
+    visit.page.keyboard.press("ArrowRight")
+    first = visit.page.locator("#reading").inner_text()
+    visit.page.keyboard.press("ArrowRight")
+    assert "bank" in first and visit.page.locator("#reading").inner_text() != first
+    visit.page.keyboard.press("Enter")
+    visit.settle()
+    assert visit.page.locator("#sentence").input_value() in SENTENCES
+
+
+def test_nothing_happens_while_a_character_is_composed(visit: Visit) -> None:
+    """Korean and Chinese input methods: the sentence is asked for when the character is complete, and once."""
+    area = visit.page.locator("#sentence")
+    area.evaluate("area => { area.focus(); area.select(); }")
+    session = visit.context.new_cdp_session(visit.page)
+    asked = len(visit.asked)
+    for part in ("ㅂ", "배", "배ㄹ"):
+        session.send("Input.imeSetComposition", {"text": part, "selectionStart": len(part), "selectionEnd": len(part)})
+        visit.page.wait_for_timeout(600)
+    assert len(visit.asked) == asked
+    session.send("Input.insertText", {"text": "배를"})
+    visit.settle()
+    assert visit.words() == ["배를"]
+
+
+def test_what_is_copied_runs(browser: Any, tmp_path: Path) -> None:
+    """Every snippet of Python, run by another process, and every command, parsed, on a model that both can load."""
+    from command_line import parse, toy_model
+
+    from polyseme.serve.models import load_models
+
+    (tmp_path / "text.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    folder = tmp_path / "index"
+    from polyseme import Elmo, Index
+
+    Index.build(Elmo.from_pretrained(toy_model()), tmp_path / "text.txt", folder, layers="all", model=str(toy_model()))
+    with running(load_models([str(toy_model())], [folder])) as client:
+        visit = Visit(browser, client)
+        scripts = []
+        for layer in ("1", "mix"):
+            visit.move_to(layer)
+            panels = ("score", "senses", "neighbours", "substitutes", "similarity")
+            scripts += [visit.copied(panel, "Python") for panel in (panels if layer == "1" else ("neighbours",))]
+            for panel in panels:
+                command = visit.copied(panel, "command")
+                if command.startswith("polyseme"):
+                    assert parse(command).command is not None
+                else:
+                    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=60)
+                    assert "error" not in json.loads(done.stdout)
+        visit.close()
+        together = "\n\n".join(scripts)
+        done = subprocess.run(
+            [sys.executable, "-c", together], capture_output=True, text=True, check=False, timeout=300
+        )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) > 9 + 50 + 10 + 3
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_audit_finds_nothing(browser: Any, server: Client, width: int, scheme: str) -> None:
+    """axe-core's rules, as its package carries them; and the page is never wider than the window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    for path in ("/", "/docs"):
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        page = context.new_page()
+        page.goto(server.address + path)
+        if path == "/":
+            page.wait_for_timeout(500)
+            page.wait_for_selector("body[data-running='0']", timeout=SECONDS)
+            page.wait_for_timeout(1200)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = axe.Axe().run(page).response["violations"]
+        serious = [(one["id"], one["nodes"][0]["html"][:120]) for one in found]
+        assert serious == [], f"{path} at {width} px, {scheme}"
+        context.close()
+
+
+def test_a_missing_word_and_an_empty_sentence_are_said(visit: Visit) -> None:
+    visit.page.locator("#sentence").fill("A zebra sleeps.")
+    visit.settle()
+    visit.choose("zebra")
+    assert "does not have “zebra”" in visit.page.locator("#map").inner_text()
+    visit.page.locator("#sentence").fill(" ")
+    visit.settle()
+    assert visit.page.locator("#message").inner_text() == "Write a sentence to begin."
+
+
+def test_what_is_typed_is_never_markup(visit: Visit) -> None:
+    visit.page.locator("#sentence").fill('The <img src=x onerror="alert(1)"> bank & [river].')
+    visit.settle()
+    assert visit.page.locator("#strip img, #grid img, #map img").count() == 0
+    assert "<" in "".join(visit.words())
+
+
+def test_a_token_is_asked_for_once(browser: Any) -> None:
+    with running(Models([served("en", SENTENCES)]), token="open sesame") as client:
+        context = browser.new_context()
+        page = context.new_page()
+        page.set_default_timeout(SECONDS)
+        page.goto(client.address)
+        page.locator("#token").fill("open sesame")
+        page.get_by_text("Use it").click()
+        page.wait_for_selector("#near li")
+        context.close()
+
+
+def test_a_model_without_a_softmax_has_a_page_too(browser: Any) -> None:
+    with running(Models([served("en", SENTENCES, softmax=False)])) as client:
+        visit = Visit(browser, client)
+        assert len(visit.places()) == 50
+        assert visit.page.locator("#substitutes h3").count() == 0
+        visit.close()
