@@ -144,8 +144,8 @@ def _key(study: Study) -> str:
     return f'<div class="key pair">{"".join(lists)}</div>'
 
 
-def _svg(width: int, height: int, content: Iterable[str]) -> str:
-    return f'<svg viewBox="0 0 {width} {height}" role="img">{"".join(content)}</svg>'
+def _svg(label: str, content: Iterable[str]) -> str:
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">{"".join(content)}</svg>'
 
 
 def _map(study: Study) -> str:
@@ -163,7 +163,7 @@ def _map(study: Study) -> str:
         )
         label = f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}">{number}</text>'
         content.append(f'<g class="{shade}">{shape}{label}{_tip(f"{example.marked} ({example.sense})")}</g>')
-    return _svg(WIDTH, HEIGHT, content)
+    return _svg(f"A map of the vectors of {study.word}", content)
 
 
 def _tip(text: str) -> str:
@@ -198,7 +198,7 @@ def _chart(study: Study) -> str:
         content.append(
             f'<polyline class="{name}" points="{path}"/><text x="{right + 8}" y="{end + 4:.1f}">{label}</text>'
         )
-    return _svg(WIDTH, HEIGHT, content)
+    return _svg("Cosines by layer, of sentences of the same sense and of two senses", content)
 
 
 def _apart(first: float, second: float, gap: float = 14) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """A toy for the demo while no English model is bundled: trained on a page of text, here and now.
 
-To be removed with polyseme/pretrain/toy.py's part in the demo once polyseme/models/en is there; only demo.py uses it.
+Only demo.py uses it. When polyseme/models/en is there, this file goes, and with it what demo.py does if ``toy``.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ FAREWELL = (
 )
 
 
-def train_toy_model(console: Console, folder: Path) -> list[str]:
-    """Train a toy into ``folder``; the commands that would do the same."""
+def train_toy_model(console: Console, folder: Path) -> None:
+    """Train a toy into ``folder``."""
     from polyseme.elmo import Elmo
     from polyseme.pretrain.toy import TOKENS, train_toy
 
     with tempfile.TemporaryDirectory() as temporary, _training_bar(console, TOKENS) as watch:
         Elmo.from_pretrained(train_toy(Path(temporary), tokens=TOKENS, watch=watch)).save_pretrained(folder)
-    return toy_commands()
 
 
 def toy_commands() -> list[str]:
+    """The commands that would do the same."""
     from polyseme.pretrain.toy import CHANGES, TEXT
 
     changes = " ".join(f"--set {change}" for change in CHANGES)
