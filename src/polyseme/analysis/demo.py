@@ -50,7 +50,7 @@ WORDS: dict[str, dict[str, Pair]] = {
             Example("후식으로 시원한 [배를] 깎아 접시에 담았다.", "pear"),
         ),
         "눈이": (
-            Example("[눈이] 오면 강아지가 마당에서 뛰어논다.", "snow"),
+            Example("아침에 [눈이] 오면 강아지가 마당에서 뛰어논다.", "snow"),
             Example("할머니는 [눈이] 어두워 바늘에 실을 못 꿰신다.", "eye"),
         ),
     },
