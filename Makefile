@@ -7,7 +7,7 @@
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
-BENCHMARKS := prepare
+BENCHMARKS := prepare serve
 DATA_BENCHMARKS := tokenization embed pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 

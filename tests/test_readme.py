@@ -24,6 +24,7 @@ PAGES = (
     "docs/tasks.md",
     "docs/analysis.md",
     "docs/demo.md",
+    "docs/serve.md",
 )
 
 #: "float32 [6, 64]: one vector a token"
