@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 BENCHMARKS := prepare serve
-DATA_BENCHMARKS := tokenization embed pretrain
+DATA_BENCHMARKS := tokenization embed embed_job pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help
