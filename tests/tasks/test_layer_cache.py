@@ -122,3 +122,15 @@ def test_the_folder_can_be_chosen(own_cache: Path, monkeypatch: pytest.MonkeyPat
     assert default_folder() == own_cache
     monkeypatch.delenv("POLYSEME_CACHE")
     assert default_folder().name in ("polyseme", "cache")
+
+
+def test_new_text_is_held_in_memory_for_as_long_as_it_is_asked_for(tmp_path: Path) -> None:
+    elmo = tiny_elmo()
+    cache = LayerCache(elmo, tmp_path)
+    with cache.held(TEXT):
+        before = cache.computed
+        np.testing.assert_array_equal(cache.layers(TEXT), expected(elmo, TEXT))
+        assert cache.computed == before == 4
+    cache.layers(TEXT[:1])
+    assert cache.computed == 5, "and then it is gone"
+    assert not segments(tmp_path)

@@ -100,6 +100,18 @@ class LayerCache:
             out[:, row, : len(sentence)] = rows[:, pick].transpose(1, 0, 2)
         return out
 
+    @contextmanager
+    def held(self, sentences: Sequence[Tokens]) -> Iterator[None]:
+        """Within the block, the layers of new text are in memory: read by the engine at once, not batch by batch."""
+        missing = {key: s for s in sentences if (key := digest(s)) not in self._places}
+        computed = self._compute(list(missing.values()))
+        self._places |= {key: _Place(rows, 0) for key, rows in zip(missing, computed, strict=True)}
+        try:
+            yield
+        finally:
+            for key in missing:
+                del self._places[key]
+
     @property
     def _bytes_per_token(self) -> int:
         return 2 * (self.elmo.config.layers + 1) * self.elmo.config.width

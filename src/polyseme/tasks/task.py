@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ from polyseme.text.tokenization import Sentence, split_text
 
 RUN, VOCABULARIES, NETWORK = "run.json", "vocabularies.json", "model.safetensors"
 VERSION = 1
-#: Examples that are prepared together: memory stays bounded whatever comes in.
-WINDOW = 512
+#: Examples and tokens that are read together: enough for the engine, and memory stays bounded whatever comes in.
+WINDOW, WINDOW_TOKENS = 2048, 40_000
 
 Item = str | Sequence[str] | dict[str, Any]
 
@@ -82,10 +82,27 @@ class Task:
 
     def answer(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """The same for examples of the task."""
-        source = iter(examples)
-        while window := list(islice(source, WINDOW)):
-            self._learn_words(window)
-            yield from zip(window, predict(self.place, window), strict=True)
+        for window in self._windows(examples):
+            sentences = [tokens for example in window for tokens in self.definition.sentences(example)]
+            self._learn_words({word for tokens in sentences for word in tokens})
+            with self._reading(sentences):
+                answers = predict(self.place, window)
+            yield from zip(window, answers, strict=True)
+
+    def _windows(self, examples: Iterable[Any]) -> Iterator[list[Any]]:
+        window, tokens = list[Any](), 0
+        for example in examples:
+            window.append(example)
+            tokens += self.definition.size(example)
+            if len(window) == WINDOW or tokens >= WINDOW_TOKENS:
+                yield window
+                window, tokens = [], 0
+        if window:
+            yield window
+
+    def _reading(self, sentences: Sequence[Sequence[str]]) -> AbstractContextManager[None]:
+        cache = self.place.features.cache
+        return nullcontext() if cache is None or self.place.features.choices.finetune else cache.held(sentences)
 
     def evaluate(self, path: str | Path) -> Scores:
         """The scores on a file in the task's format."""
@@ -97,10 +114,9 @@ class Task:
     def split(self, text: str) -> list[Sentence]:
         return self.elmo.split(text) if self.elmo is not None else split_text(text, self.about["lang"])
 
-    def _learn_words(self, examples: Sequence[Any]) -> None:
+    def _learn_words(self, words: set[str]) -> None:
         """Get static vectors for words that training did not meet, where their source is at hand."""
         features = self.place.features
-        words = {w for example in examples for tokens in self.definition.sentences(example) for w in tokens}
         try:
             static = features.static.with_words(words - self._looked_up)
         except PolysemeError:  # the file was moved, or the package is not installed here
