@@ -188,14 +188,14 @@ def draw_layers(probes: dict[str, Part], path: Path) -> None:
         for style, (title, value) in zip(("--", ":"), across.items(), strict=False):
             axes.axhline(100 * value, color=colour, linestyle=style, label=f"{name}, {title}")
     axes.set_xticks(range(len(values)))
-    axes.legend(fontsize=8)
+    figure.legend(fontsize=8, loc="outside lower center", ncols=len(probes))
     figure.savefig(path, dpi=150)
 
 
 def _axes(across: str, up: str) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     axes = figure.subplots()
     axes.set_xlabel(across)
     axes.set_ylabel(up)

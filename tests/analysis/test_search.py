@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.analysis import search
-from polyseme.analysis.search import nearest, unit
+from polyseme.analysis.search import nearest
+from polyseme.tasks.frozen import unit
 
 
 @given(

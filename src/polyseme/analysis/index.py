@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from polyseme.analysis.index_build import LIMITS, Report, build_index, refuse_carried_state
 from polyseme.analysis.index_files import (
+    SENTENCES,
     Arrays,
     Contents,
     Growth,
@@ -146,18 +147,7 @@ class Index:
                     for name, added in growth.add(passage, vectors).items():
                         parts[name].append(added)
         files = {name: b"".join(pieces) for name, pieces in parts.items()}
-        description = IndexDescription(
-            fingerprint=elmo.fingerprint,
-            model=None,
-            lang=elmo.lang,
-            state=elmo.state,
-            layers=chosen,
-            width=elmo.config.width,
-            inputs=(),
-            kind=None,
-            field=None,
-            characters=len(files["sentences.jsonl"]),
-        )
+        description = IndexDescription.of(elmo, chosen, characters=len(files[SENTENCES]))
         return cls(description, arrays_in_memory(files, chosen, elmo.config.width, list(growth.numbers)), elmo)
 
     @property

@@ -29,7 +29,6 @@ from polyseme.analysis.index_files import (
     Growth,
     IndexDescription,
     growing_files,
-    map_file,
     post,
     read_words,
 )
@@ -40,6 +39,7 @@ from polyseme.embed.passages import Shard, read_passages
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.files.atomic import partial_path, raise_if_disk_full, sync
 from polyseme.files.locks import exclusive
+from polyseme.files.mapped import map_file
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import Document, expand_inputs, read_documents
 
@@ -110,17 +110,9 @@ def _settle(
     characters = earlier.characters if earlier else survey(sources, Options(kind=kind, field=field))[1]
     if characters == 0:
         raise InputError(f"there is no text to index in {', '.join(sources)}")
-    description = IndexDescription(
-        fingerprint=elmo.fingerprint,
-        model=model,
-        lang=elmo.lang,
-        state=elmo.state,
-        layers=layers,
-        width=elmo.config.width,
-        inputs=tuple(describe_input(source) for source in sources),
-        kind=kind,
-        field=field,
-        characters=characters,
+    inputs = [describe_input(source) for source in sources]
+    description = IndexDescription.of(
+        elmo, layers, characters=characters, inputs=inputs, model=model, kind=kind, field=field
     )
     if earlier is None:
         description.write(place)

@@ -22,16 +22,20 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.analysis.search import unit
 from polyseme.embed.description import InputFile
 from polyseme.embed.passages import Passage
 from polyseme.errors import InputError
 from polyseme.files.atomic import replace_when_complete
+from polyseme.files.mapped import map_file
+from polyseme.tasks.frozen import unit
+
+if TYPE_CHECKING:
+    from polyseme.elmo import Elmo
 
 VERSION = 1
 DESCRIPTION, CONTENTS = "index.json", "contents.json"
@@ -57,6 +61,31 @@ class IndexDescription:
     field: str | None
     characters: int  #: of all inputs
     version: int = VERSION
+
+    @classmethod
+    def of(
+        cls,
+        elmo: Elmo,
+        layers: tuple[int, ...],
+        *,
+        characters: int,
+        inputs: Iterable[InputFile] = (),
+        model: str | None = None,
+        kind: str | None = None,
+        field: str | None = None,
+    ) -> IndexDescription:
+        return cls(
+            fingerprint=elmo.fingerprint,
+            model=model,
+            lang=elmo.lang,
+            state=elmo.state,
+            layers=layers,
+            width=elmo.config.width,
+            inputs=tuple(inputs),
+            kind=kind,
+            field=field,
+            characters=characters,
+        )
 
     def write(self, folder: Path) -> None:
         with replace_when_complete(folder / DESCRIPTION) as file:
@@ -217,16 +246,6 @@ def open_arrays(folder: Path, description: IndexDescription, contents: Contents)
 def read_words(folder: Path) -> list[str]:
     """The lines of words.txt."""
     return (folder / WORDS).read_bytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
-
-
-def map_file(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
-    """A read-only array over a file that must have exactly this size."""
-    if not path.is_file():
-        raise InputError(f"{path.name} is missing")
-    expected, found = count * dtype.itemsize, path.stat().st_size
-    if found != expected:
-        raise InputError(f"{path.name} has {found} bytes where {expected} were expected")
-    return np.memmap(path, dtype, mode="r", shape=(count,))
 
 
 def _line(passage: Passage) -> bytes:

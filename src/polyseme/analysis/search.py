@@ -14,6 +14,7 @@ import numpy.typing as npt
 import torch
 
 from polyseme.engine.threads import one_intraop_thread
+from polyseme.tasks.frozen import unit
 
 Floats = npt.NDArray[np.floating[Any]]
 Rows = npt.NDArray[np.int64]
@@ -35,13 +36,6 @@ def nearest(units: Floats, query: Floats, k: int, rows: Rows | None = None) -> t
             cosines = (torch.from_numpy(block).float() @ wanted).numpy()
         best_rows, best = _largest(np.concatenate([best_rows, block_rows]), np.concatenate([best, cosines]), k)
     return best_rows, np.clip(best, -1.0, 1.0)
-
-
-def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """[..., W] → the same directions with length one; zero stays zero."""
-    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: npt.NDArray[np.float32] = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
-    return scaled
 
 
 def _blocks(units: Floats, rows: Rows | None) -> Iterator[tuple[Rows, Floats]]:

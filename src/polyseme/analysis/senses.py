@@ -7,7 +7,7 @@ pairs across senses; a tie counts half. So static vectors, which are the same ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +19,7 @@ from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.lm.substitutes import find_place
 from polyseme.target import read_target
+from polyseme.tasks.frozen import unit
 
 Floats = npt.NDArray[np.float32]
 
@@ -129,13 +130,7 @@ def judge(words: Sequence[AmbiguousWord], vectors: Floats) -> list[SenseReport]:
 
 def closeness(vectors: Floats, senses: Sequence[str]) -> Closeness:
     """The vectors [n, W] of a word's uses and the sense of each → mean cosines within and across senses."""
-    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-    units = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
     same, cross = list[float](), list[float]()
-    for (a, first), (b, second) in combinations(zip(units, senses, strict=True), 2):
+    for (a, first), (b, second) in combinations(zip(unit(vectors), senses, strict=True), 2):
         (same if first == second else cross).append(float(a @ b))
-    return Closeness(_mean(same), _mean(cross))
-
-
-def _mean(values: Iterable[float]) -> float:
-    return float(np.mean(list(values)))
+    return Closeness(float(np.mean(same)), float(np.mean(cross)))

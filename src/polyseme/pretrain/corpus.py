@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError
+from polyseme.files.mapped import map_file
 from polyseme.text.vocabulary import Vocabulary
 
 VERSION = 1
@@ -114,32 +115,23 @@ def open_corpus(folder: str | Path) -> Corpus:
         raise InputError(f"{folder} is no prepared corpus: it has no {META}; make one with: polyseme prepare")
     try:
         meta = CorpusMeta.from_json((folder / META).read_text(encoding="utf-8"))
-        type_starts = _map(folder / "types.bin", U8, meta.types + 1)
+        type_starts = map_file(folder / "types.bin", U8, meta.types + 1)
         corpus = Corpus(
             folder=folder,
             meta=meta,
-            tokens=_map(folder / "tokens.bin", U4, meta.tokens),
-            sentences=_map(folder / "sentences.bin", U8, meta.sentences + 1),
-            documents=_map(folder / "documents.bin", U8, meta.documents + 1),
-            targets=_map(folder / "targets.bin", U4, meta.types),
-            counts=_map(folder / "counts.bin", U8, meta.types),
+            tokens=map_file(folder / "tokens.bin", U4, meta.tokens),
+            sentences=map_file(folder / "sentences.bin", U8, meta.sentences + 1),
+            documents=map_file(folder / "documents.bin", U8, meta.documents + 1),
+            targets=map_file(folder / "targets.bin", U4, meta.types),
+            counts=map_file(folder / "counts.bin", U8, meta.types),
             vocabulary=Vocabulary.read(folder / VOCABULARY),
-            _type_bytes=_map(folder / TYPES_TEXT, np.dtype("u1"), int(type_starts[-1])),
+            _type_bytes=map_file(folder / TYPES_TEXT, np.dtype("u1"), int(type_starts[-1])),
             _type_starts=type_starts,
         )
         _check(corpus)
     except (InputError, OSError, TypeError, UnicodeDecodeError) as problem:
         raise InputError(f"{folder} is no usable corpus: {problem}; run polyseme prepare again") from None
     return corpus
-
-
-def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
-    if not path.is_file():
-        raise InputError(f"{path.name} is missing")
-    expected, found = count * dtype.itemsize, path.stat().st_size
-    if found != expected:
-        raise InputError(f"{path.name} has {found} bytes where {expected} were expected")
-    return np.memmap(path, dtype, mode="r", shape=(count,))
 
 
 def _check(corpus: Corpus) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.errors import InputError
-from polyseme.tasks.frozen import FrozenVectors
+from polyseme.tasks.frozen import FrozenVectors, unit
 from polyseme.tasks.wsd_data import (
     Instance,
     Lemma,
@@ -64,7 +64,7 @@ class SenseMeans:
         for key in sorted(sums):
             senses[lemma_of(key)].append(key)
         units = {
-            lemma: _units(np.stack([sums[key] for key in keys_of]).astype(np.float32))
+            lemma: unit(np.stack([sums[key] for key in keys_of]).astype(np.float32))
             for lemma, keys_of in senses.items()
         }
         return cls(dict(senses), units)
@@ -73,7 +73,7 @@ class SenseMeans:
         """The sense whose mean is nearest to a vector [L, W], by layer; None for a lemma that was not seen."""
         if lemma not in self.senses:
             return None
-        cosines = (self.units[lemma] * _units(vector)).sum(axis=2)  # [senses, L]
+        cosines = (self.units[lemma] * unit(vector)).sum(axis=2)  # [senses, L]
         return [self.senses[lemma][number] for number in cosines.argmax(axis=0)]
 
 
@@ -164,9 +164,3 @@ def evaluate_senses(
         name: score_senses(vectors, means, read_sense_sentences(data), read_keys(gold), first)
         for name, (data, gold) in files.items()
     }
-
-
-def _units(vectors: Floats) -> Floats:
-    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    units: Floats = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
-    return units
