@@ -12,6 +12,8 @@ from running import Client
 
 from polyseme.serve.api import QUESTIONS
 from polyseme.serve.limits import Limits
+from polyseme.serve.models import shipped_text
+from polyseme.text.tokenization import split_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,3 +83,18 @@ def test_pages_name_no_other_host(server: Client) -> None:
     for path in ("/", "/docs", "/style.css", "/app.js", "/copies.js", "/icon.svg"):
         hosts = set(re.findall(r"https?://([\w.]+)", server.get(path).body.decode()))
         assert hosts <= {"localhost", "www.w3.org"}, path  # the second is a name for SVG, never asked
+
+
+def test_the_examples_of_the_page_have_their_word_in_both_sentences_and_often_in_the_shipped_text(
+    server: Client,
+) -> None:
+    script = server.get("/examples.js").body.decode()
+    for lang, block in re.findall(r"^  (\w+): \[\n(.*?)^  \],", script, flags=re.DOTALL | re.MULTILINE):
+        text = shipped_text(lang)
+        assert text is not None
+        known = [token for sentence in split_text(text.read_text(encoding="utf-8"), lang) for token in sentence.tokens]
+        for line in block.splitlines():
+            first, word, second = json.loads(line.strip().rstrip(","))
+            for sentence in (first, second):
+                assert word in [token for one in split_text(sentence, lang) for token in one.tokens], sentence
+            assert known.count(word) >= 8, f"{word}: {known.count(word)}"

@@ -23,8 +23,6 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on
 
 SECONDS = 60_000  # milliseconds, on a busy machine
 
-EXAMPLES = {"en": "They fished from the bank of the river.", "ko": "배를 타고 바다로 나갔다.", "zh": "院子里的花开了。"}
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -144,7 +142,7 @@ def _middle(box: dict[str, float]) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize("lang", EXAMPLES)
+@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
 def test_type_click_move_and_compare_in_three_languages(browser: Any, server: Client, lang: str) -> None:
     texts = {
         "en": ("The bank gave us a loan.", "bank", "We sat on the bank of the river."),

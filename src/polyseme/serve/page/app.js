@@ -86,7 +86,7 @@ function showNothing(sentence) {
 async function showWord() {
   showChosen();
   const word = scored.tokens[state.word];
-  $("#senses-title").replaceChildren("Senses of ", make("em", {}, word));
+  $("#senses-title").replaceChildren("Senses of ", make("em", { lang: model().lang }, word));
   await Promise.all([
     showSenses(),
     showNear(),
