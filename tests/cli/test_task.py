@@ -100,7 +100,7 @@ def test_every_choice_of_the_inputs_has_a_flag() -> None:
         ("train ner --data names --out run --set colour=1", "colour"),
         ("train ner --data names --out run --set hidden", "name=value"),
         ("train ner --data names --out run --set hidden=many", "hidden"),
-        ("train ner --data names --out run --layers top", "top"),
+        ("train ner --data names --out run --layers top", "all, last"),
         ("train ner --data names --out run --model nowhere.zip", "nowhere.zip"),
         ("train ner --data names --out run --elmo none --static nowhere.txt", "nowhere.txt"),
         ("train ner --data names --dev sentences.txt --elmo none --static none --out run", "sentences.txt"),

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -18,14 +18,14 @@ from polyseme.errors import ConfigError, FormatError, InputError, JobError
 from polyseme.tasks import run as runs
 from polyseme.tasks import training
 from polyseme.tasks.data_files import find_data
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.registry import MODULES, find_task
 from polyseme.tasks.run import Finished, RunPlan, change_preset, train_task
 from polyseme.tasks.task import Task
 from polyseme.tasks.training import Progress, Watch, batches_of_epoch, spread, take_share
 
 SMALL = {
     "hidden": 8,
-    "layers": 1,
+    "depth": 1,
     "dropout": 0.1,
     "characters": 8,
     "static": "none",
@@ -182,6 +182,15 @@ def test_files_without_examples_and_folders_without_runs_are_refused(names: Path
         train_task(plan(names, tmp_path / "run", model, elmo="none"))
     with pytest.raises(FormatError, match=r"run.json"):
         Task.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_name_is_one_choice_in_every_task(name: str) -> None:
+    """ "layers" are the biLM's; a network's own are its "depth"."""
+    for preset in find_task(name).presets.values():
+        parts = [{field.name for field in fields(part)} for part in (preset.network, preset.training, preset.inputs)]
+        assert sum(map(len, parts)) == len(set.union(*parts))
+        assert change_preset(preset, {"layers": "last"}).inputs.layers == "last"
 
 
 def test_a_choice_that_does_not_exist_is_refused() -> None:

@@ -11,7 +11,7 @@ from polyseme.tasks.srl import TASK, SrlExample
 from polyseme.tasks.srl_data import Frame, new_sentence
 from polyseme.tasks.srl_network import RoleTagger, SrlSizes
 
-SIZES = SrlSizes(hidden=6, layers=3, predicate_dim=3, detector=4, dropout=0.1)
+SIZES = SrlSizes(hidden=6, depth=3, predicate_dim=3, detector=4, dropout=0.1)
 
 
 def example(words: str, *frames: Frame) -> SrlExample:

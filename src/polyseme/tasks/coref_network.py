@@ -33,7 +33,7 @@ class CorefSizes:
     """Of the network, and of what it looks at."""
 
     hidden: int = 200
-    layers: int = 1
+    depth: int = 1
     scorer: int = 150  #: of the two hidden layers of both scorers
     feature: int = 20  #: of the vectors for width, distance, speaker and genre
     widest: int = 10  #: tokens of a span
@@ -74,7 +74,7 @@ class SpanRanker(TaskNetwork):
         self.sizes = sizes
         self.input_dropout = VariationalDropout(sizes.input_dropout)
         self.dropout = VariationalDropout(sizes.dropout)
-        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.layers, dropout=sizes.dropout)
+        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.depth, dropout=sizes.dropout)
         encoded = self.encoder.width + tokens.output_width
         self.head = nn.Sequential(nn.Linear(encoded, sizes.scorer), nn.ReLU(), nn.Linear(sizes.scorer, 1))
         self.width = nn.Embedding(sizes.widest, sizes.feature)

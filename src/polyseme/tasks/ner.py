@@ -32,7 +32,7 @@ class Sentence:
 @dataclass(frozen=True, slots=True)
 class Sizes:
     hidden: int = 200  #: of one direction of the LSTM
-    layers: int = 2
+    depth: int = 2  #: layers of the LSTM
     dropout: float = 0.5
 
 
@@ -49,7 +49,7 @@ class NerNetwork(TaskNetwork):
         super().__init__(tokens)
         self.tags = tags
         self.dropout = VariationalDropout(sizes.dropout)
-        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.layers, dropout=sizes.dropout)
+        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.depth, dropout=sizes.dropout)
         self.emit = nn.Linear(self.encoder.width + tokens.output_width, len(tags))
         self.crf = CRF.of(tags, SCHEME)
 
@@ -73,7 +73,7 @@ class NerNetwork(TaskNetwork):
 PRESETS = {
     "paper": Preset(Sizes(), TrainingChoices(epochs=75, batch=64, patience=25, halve_after=10)),
     "cpu": Preset(
-        Sizes(hidden=100, layers=1),
+        Sizes(hidden=100, depth=1),
         TrainingChoices(epochs=15, batch=32, rate=0.002, patience=4, halve_after=2),
         InputChoices(characters=50),
     ),

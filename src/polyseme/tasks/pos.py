@@ -33,7 +33,7 @@ class Sentence:
 @dataclass(frozen=True, slots=True)
 class Sizes:
     hidden: int = 200  #: of one direction of the LSTM
-    layers: int = 2
+    depth: int = 2  #: layers of the LSTM
     dropout: float = 0.5
 
 
@@ -60,7 +60,7 @@ class PosNetwork(TaskNetwork):
         super().__init__(tokens)
         self.tags = tags
         self.dropout = VariationalDropout(sizes.dropout)
-        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.layers, dropout=sizes.dropout)
+        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.depth, dropout=sizes.dropout)
         self.emit = nn.Linear(self.encoder.width + tokens.output_width, len(tags))
 
     def scores(self, batch: TokenBatch) -> Tensor:
@@ -85,7 +85,7 @@ class PosNetwork(TaskNetwork):
 PRESETS = {
     "paper": Preset(Sizes(), TrainingChoices(epochs=50, batch=64, patience=10, halve_after=4)),
     "cpu": Preset(
-        Sizes(hidden=100, layers=1),
+        Sizes(hidden=100, depth=1),
         TrainingChoices(epochs=8, batch=32, rate=0.002, patience=3, halve_after=1),
         InputChoices(characters=50),
     ),

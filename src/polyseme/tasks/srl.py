@@ -43,7 +43,7 @@ PRESETS = {
         InputChoices(elmo="input"),
     ),
     "cpu": Preset(
-        SrlSizes(hidden=100, layers=4, predicate_dim=32, detector=50),
+        SrlSizes(hidden=100, depth=4, predicate_dim=32, detector=50),
         TrainingChoices(epochs=7, batch=24, rate=0.002, clip=1.0, patience=3, halve_after=1),
         InputChoices(elmo="input", characters=32),
     ),

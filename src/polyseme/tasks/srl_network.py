@@ -32,7 +32,7 @@ class SrlSizes:
     """Of the network."""
 
     hidden: int = 300
-    layers: int = 8
+    depth: int = 8
     predicate_dim: int = 100
     detector: int = 100  #: hidden size of what finds predicates
     dropout: float = 0.1  #: of the states from step to step
@@ -60,7 +60,7 @@ class RoleTagger(TaskNetwork):
         self.predicate = nn.Embedding(2, sizes.predicate_dim)
         self.dropout = nn.Dropout(sizes.input_dropout)
         self.encoder = AlternatingHighwayLSTM(
-            tokens.input_width + sizes.predicate_dim, sizes.hidden, sizes.layers, sizes.dropout
+            tokens.input_width + sizes.predicate_dim, sizes.hidden, sizes.depth, sizes.dropout
         )
         self.tag = nn.Linear(sizes.hidden + tokens.output_width, len(tags))
         self.detector = BiLSTM(tokens.input_width, sizes.detector)
