@@ -236,6 +236,25 @@ def test_other_names_for_this_machine_are_refused(server: Client) -> None:
     assert server.get("/models", Host="[::1]:8000").status == 200
 
 
+@pytest.mark.parametrize("host", ["[", "[::1", "[::1]]", "localhost:x", "", "a b", "@", "127.0.0.1:99999999"])
+def test_strange_names_of_hosts_are_no_failure(server: Client, host: str) -> None:
+    for path in ("/nowhere", "/health"):
+        with socket.create_connection(server.place) as connection:
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            status = int(received(connection).split(b" ", 2)[1])
+            assert status == 200 or 400 <= status < 500
+
+
+def test_made_up_paths_are_counted_together(server: Client) -> None:
+    """Else a client could fill the memory with names."""
+    for number in range(5):
+        server.get(f"/made-up-{number}")
+        server.get(f"/made-up-{number}", Host="evil.example")
+    text = server.get("/metrics").body.decode()
+    assert "made-up" not in text
+    assert 'path="other",status="404"' in text and 'path="other",status="403"' in text
+
+
 def test_pages_load_nothing_from_elsewhere(server: Client) -> None:
     policy = server.get("/").headers["content-security-policy"]
     assert "default-src 'none'" in policy and "http" not in policy and "unsafe" not in policy

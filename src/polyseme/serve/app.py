@@ -56,7 +56,12 @@ def build_app(models: Models, *, limits: Limits, token: str | None, local_only: 
         Route("/metrics", show_metrics, methods=["GET"]),
     ]
     guard = Middleware(
-        Guard, metrics=metrics, token=token, local_only=local_only, public=frozenset([*pages, "/health"])
+        Guard,
+        metrics=metrics,
+        token=token,
+        local_only=local_only,
+        public=frozenset([*pages, "/health"]),
+        counted=frozenset(route.path for route in routes),
     )
     return Starlette(
         routes=routes,
@@ -83,7 +88,7 @@ def _page(file: PageFile) -> Endpoint:
 
 async def _not_here(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    path, method = request.url.path[:60], request.method[:12]
+    path, method = request.scope["path"][:60], request.method[:12]  # not .url, which fails on a wrong Host
     said = f"{path!r} does not take {method}" if status == 405 else f"there is nothing at {path!r}"
     return refused(Refusal(status, f"{said}; what can be asked is listed at /docs", _headers(error)))
 

@@ -35,10 +35,17 @@ class Guard:
     """The application behind it sees only requests that may be asked."""
 
     def __init__(
-        self, app: ASGIApp, *, metrics: Metrics, token: str | None, local_only: bool, public: frozenset[str]
+        self,
+        app: ASGIApp,
+        *,
+        metrics: Metrics,
+        token: str | None,
+        local_only: bool,
+        public: frozenset[str],  #: paths that need no token
+        counted: frozenset[str],  #: paths with a count of their own; a client could make up any number of others
     ) -> None:
-        self._app, self._metrics, self._token = app, metrics, token
-        self._local_only, self._public = local_only, public
+        self._app, self._metrics, self._token, self._local_only = app, metrics, token, local_only
+        self._public, self._counted = public, counted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,15 +68,18 @@ class Guard:
             await refused(refusal)(scope, receive, send_with_headers)
         except ClientDisconnect:
             pass
+        except Exception:
+            status = 500
+            raise
         finally:
-            path = scope["path"] if status not in (404, 405) else "other"
+            path = scope["path"] if scope["path"] in self._counted else "other"
             self._metrics.count_request(path, status, time.monotonic() - began)
 
     def _check(self, request: Request) -> None:
         if self._local_only and not is_local(_host_name(request.headers.get("host", ""))):
             # Else a page elsewhere could reach this server through a name of its own that leads to 127.0.0.1.
             raise Refusal(403, "this server listens on this machine only, so call it localhost or 127.0.0.1", CLOSE)
-        if self._token is None or request.url.path in self._public:
+        if self._token is None or request.scope["path"] in self._public:
             return
         given = request.headers.get("authorization", "")
         if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
