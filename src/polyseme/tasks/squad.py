@@ -27,7 +27,7 @@ PRESETS = {
     ),
     "cpu": Preset(
         BidafSizes(hidden=50, longest_paragraph=250, paragraphs=0.1),
-        TrainingChoices(epochs=6, batch=32, rate=0.002, patience=2, halve_after=1),
+        TrainingChoices(epochs=4, batch=45, rate=0.002, patience=2, halve_after=1),
         InputChoices(elmo="both", characters=32),
     ),
 }
