@@ -35,7 +35,7 @@ TASKS: dict[str, tuple[Callable[[Path], Path], str, str, str, set[str]]] = {
     "srl": (
         lambda path: write_roles(path, 1),
         "props",
-        "hidden=4 layers=2 predicate_dim=2 detector=3",
+        "hidden=4 depth=2 predicate_dim=2 detector=3",
         "Ada sees Bob.",
         {"tokens", "frames"},
     ),
