@@ -17,7 +17,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,12 @@ from pages import fill_in, table
 
 from polyseme.elmo import Elmo
 from polyseme.files.atomic import replace_when_complete
+from polyseme.tasks.frozen import BiLMVectors
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.run import SCORES, RunPlan, change_preset, read_changes, train_task
 from polyseme.tasks.task import Task
 from polyseme.tasks.training import Watch
+from polyseme.tasks.wsd import evaluate_senses
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tasks.json"
@@ -47,6 +49,9 @@ FOLDERS = {
     "coref": "coref/ontogum",
     "pos": "pos/en_ewt",
 }
+#: Nothing is trained for word senses: one row for each layer, beside WordNet's first sense.
+SENSES, SENSE_SETS = "wsd", {"dev": "semeval2007", "test": "ALL"}
+TASKS = (*FOLDERS, SENSES)
 WHERE = ("none", "input", "output", "both")
 #: Relative reduction of the error by ELMo in the paper (table 1), percent.
 PAPER = {"squad": 24.9, "snli": 5.8, "srl": 17.2, "coref": 9.8, "ner": 21.0, "sst": 6.8}
@@ -108,6 +113,30 @@ def run_seed(plan: RunPlan, split: str, elmo: Elmo | None) -> float:
     return Task.load(plan.out).evaluate(plan.data.test).values[metric]
 
 
+def sense_rows(elmo: Elmo, model: str, split: str) -> Iterator[dict[str, Any]]:
+    """WordNet's first sense, then the nearest sense by each layer; the same for every seed."""
+    name = SENSE_SETS[split]
+    score = evaluate_senses(BiLMVectors(elmo), DATA / SENSES, [name])[name]
+    found: list[tuple[str, str | None, str | None, float]] = [("none", None, None, score.first_sense_f1)]
+    found += [("input", str(layer), model, f1) for layer, f1 in enumerate(score.f1)]
+    for where, layer, used, f1 in found:
+        percent = round(100 * f1, 2)
+        yield {
+            "task": SENSES,
+            "elmo": where,
+            "layers": layer,
+            "lambda": None,
+            "model": used,
+            "budget": "nearest sense" if used else "first sense",
+            "data": SENSES,
+            "split": split,
+            "metric": "f1",
+            "scores": [percent],
+            "mean": percent,
+            "std": None,
+        }
+
+
 def read_rows() -> list[dict[str, Any]]:
     return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
 
@@ -123,13 +152,15 @@ def write_page() -> None:
     """The table in docs/tasks.md: means, spreads, and the share of the error that ELMo takes away."""
     lines = []
     rows = read_rows()
-    for row in sorted(rows, key=lambda row: (list(FOLDERS).index(row["task"]), row["split"], WHERE.index(row["elmo"]))):
-        base = [r for r in rows if r["elmo"] == "none" and all(r[k] == row[k] for k in ("task", "budget", "split"))]
+    for row in sorted(rows, key=lambda row: (TASKS.index(row["task"]), row["split"], WHERE.index(row["elmo"]))):
+        same = ("task", "split") if row["task"] == SENSES else ("task", "budget", "split")
+        base = [r for r in rows if r["elmo"] == "none" and all(r[k] == row[k] for k in same)]
         less = "–"
         if base and row["elmo"] != "none":
             less = f"{100 * (row['mean'] - base[0]['mean']) / (100 - base[0]['mean']):.1f} %"
         spread = f" ± {row['std']:.2f}" if row["std"] is not None else ""
-        choice = row["elmo"] if row["elmo"] == "none" else f"{row['elmo']}, {row['layers']}, λ {row['lambda']:g}"
+        choice = ", ".join(str(row[key]) for key in ("elmo", "layers") if row[key] is not None)
+        choice += f", λ {row['lambda']:g}" if row["lambda"] is not None else ""
         paper = f"{PAPER[row['task']]} %" if row["task"] in PAPER and row["elmo"] != "none" else "–"
         score = f"{row['mean']:.2f}{spread}"
         about = (row["task"], row["data"], row["split"], choice, row["metric"])
@@ -144,7 +175,7 @@ def _say(line: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", choices=FOLDERS, action="append", help="only these; may be given several times")
+    parser.add_argument("--task", choices=TASKS, action="append", help="only these; may be given several times")
     parser.add_argument("--elmo", choices=WHERE, action="append", help="only these rows")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each row")
     parser.add_argument("--layers", default="all")
@@ -161,8 +192,12 @@ def main() -> None:
         torch.set_num_threads(choices.threads)
         wheres = choices.elmo or list(WHERE)
         elmo = Elmo.from_pretrained(choices.model, device="cpu") if set(wheres) - {"none"} else None
-        for task in choices.task or FOLDERS:
-            for where in wheres:
+        for task in choices.task or TASKS:
+            if task == SENSES and elmo is not None:
+                for row in sense_rows(elmo, choices.model, choices.split):
+                    keep_row(row)
+                    _say(json.dumps(row))
+            for where in wheres if task in FOLDERS else ():
                 wanted = Wanted(
                     task, where, choices.layers, choices.penalty, choices.budget, choices.model, tuple(choices.changes)
                 )
