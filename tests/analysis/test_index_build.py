@@ -21,7 +21,7 @@ from polyseme.embed.job import Progress
 from polyseme.errors import JobError
 from polyseme.formats.native import save_native
 
-LIMITS = Limits(window=100, part=250)
+LIMITS = Limits(window=60, part=150)
 
 JOB = """
     import sys
@@ -34,7 +34,7 @@ JOB = """
     model, text, out = sys.argv[1:]
     elmo = Elmo.from_pretrained(model, device="cpu", lang="whitespace")
     print("begun", flush=True)
-    build_index(elmo, [text], Path(out), (0, 2), resume=True, limits=Limits(window=100, part=250))
+    build_index(elmo, [text], Path(out), (0, 2), resume=True, limits=Limits(window=60, part=150))
 """
 
 
@@ -43,7 +43,7 @@ def text(tmp_path: Path) -> Path:
     path = tmp_path / "in.txt"
     words = ["the", "bank", "present", "naïve", "日本語", "of", ".", "a", *map(str, range(500))]
     chance = random.Random(1)
-    path.write_text("".join(" ".join(chance.choices(words, k=chance.randint(0, 12))) + "\n" for _ in range(1200)))
+    path.write_text("".join(" ".join(chance.choices(words, k=chance.randint(0, 12))) + "\n" for _ in range(300)))
     return path
 
 
@@ -67,7 +67,7 @@ def stopping_after(parts: int, folder: Path) -> object:
     return report
 
 
-@pytest.mark.parametrize("windows", [0, 1, 2, 3, 4, 7, 20])
+@pytest.mark.parametrize("windows", [0, 2, 3, 7])
 def test_interrupted_it_goes_on_to_the_same_bytes(text: Path, tmp_path: Path, windows: int) -> None:
     build(text, tmp_path / "whole")
     out = tmp_path / "out"
