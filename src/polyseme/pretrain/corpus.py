@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError
-from polyseme.files.mapped import map_file
+from polyseme.files.mapped import map_file, release
 from polyseme.text.vocabulary import Vocabulary
 
 VERSION = 1
@@ -105,7 +105,11 @@ class Corpus:
     def sentence(self, i: int) -> NDArray[np.uint32]:
         """The type ids of sentence ``i``."""
         start, end = self.sentences[i : i + 2].tolist()
-        return np.asarray(self.tokens[start:end])
+        return np.array(self.tokens[start:end])
+
+    def release(self) -> None:
+        """Give back the memory of the text that was read, so that a long run does not come to hold all of it."""
+        release(self.tokens, self.sentences)
 
 
 def open_corpus(folder: str | Path) -> Corpus:

@@ -80,6 +80,7 @@ class SentenceOrder:
             for number in range(block * BLOCK, min((block + 1) * BLOCK, self.sentences)):
                 sentence = self.corpus.sentence(number).astype(np.int64)
                 pieces += [sentence[i : i + self.max_length] for i in range(0, len(sentence), self.max_length)]
+        self.corpus.release()
         order = random.permutation(len(pieces))  # so that equally long sentences meet others in every epoch
         pieces = sorted((pieces[i] for i in order), key=len, reverse=True)
         batches: list[list[Types]] = [[]]
@@ -157,6 +158,8 @@ class WindowOrder:
         if stream["next"] == self.sentences:
             stream.update(epoch=stream["epoch"] + 1, next=0)
         stream["next"] += 1
+        if stream["next"] % POOL == 0:
+            self.corpus.release()
         return int(self._epoch_order(stream["epoch"])[stream["next"] - 1])
 
     def _epoch_order(self, epoch: int) -> Types:
