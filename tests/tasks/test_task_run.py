@@ -224,7 +224,7 @@ def test_a_share_is_the_same_for_every_seed() -> None:
 def test_ctrl_c_saves_the_step(names: Path, tmp_path: Path, model: str) -> None:
     script = (
         "import sys, os, signal\nfrom pathlib import Path\nsys.path.insert(0, sys.argv[4])\n"
-        "from test_run import plan, train_task, Watch\n"
+        "from test_task_run import plan, train_task, Watch\n"
         "def stepped(progress, batches):\n    if progress.step == 5: os.kill(os.getpid(), signal.SIGINT)\n"
         "train_task(plan(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]), watch=Watch(stepped=stepped))\n"
     )
