@@ -47,7 +47,7 @@ def test_scores_are_those_of_networks_over_joined_vectors() -> None:
         [layer.weight for layer in (network.anaphor, network.antecedent, network.product, network.pair)], dim=1
     )
     for i in range(len(vectors)):
-        assert float(ranking.scores[i, 0]) == 0
+        assert float(ranking.scores[i, 0].detach()) == 0
         for back in range(1, ranking.scores.shape[1]):
             j = i - back
             if j < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -92,8 +93,14 @@ def test_the_oldest_give_way_and_what_has_no_room_is_computed(tmp_path: Path, mo
     assert sum(path.stat().st_size for path in segments(tmp_path)) <= later.limit
 
 
+@functools.cache
+def same_elmo() -> Elmo:
+    """Made once in a process: threads that draw weights at the same time disturb each other's seed."""
+    return tiny_elmo()
+
+
 def fill(folder: str) -> int:
-    cache = LayerCache(tiny_elmo(), Path(folder))
+    cache = LayerCache(same_elmo(), Path(folder))
     cache.fill([[f"w{i}", "and", "more"] for i in range(300)])
     return cache.computed
 
@@ -105,6 +112,7 @@ def fill(folder: str) -> int:
 )
 def test_two_at_once_compute_the_same_text_once(pool: Any, tmp_path: Path) -> None:
     """The lock is one on an open file, so that two threads stand for two processes where seconds count."""
+    same_elmo()
     with pool(2) as both:
         computed = sorted(both.map(fill, [str(tmp_path)] * 2))
     assert computed == [0, 300]
