@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from polyseme.tasks.crf import CRF
-from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
-from polyseme.tasks.encoders import BiLSTM, VariationalDropout
-from polyseme.tasks.inputs import Features, InputChoices, TokenBatch, TokenInputs
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.scores import Scores
 from polyseme.tasks.spans import Scheme, Span, is_tag, span_scores, spans_of, tags_of
 from polyseme.tasks.tagged import one_sentence, read_tagged
+from polyseme.tasks.tagger import Batch, Sizes, Tagger
 
 SCHEME: Scheme = "BIOUL"  # of the network; files may follow another one
 
@@ -29,44 +29,20 @@ class Sentence:
     spans: tuple[Span, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    hidden: int = 200  #: of one direction of the LSTM
-    depth: int = 2  #: layers of the LSTM
-    dropout: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    tokens: TokenBatch
-    tags: Tensor | None  # [B, N]
-
-
-class NerNetwork(TaskNetwork):
-    """Tokens → BiLSTM → a score for each tag → CRF."""
+class NerNetwork(Tagger):
+    """A CRF over the scores."""
 
     def __init__(self, sizes: Sizes, tags: list[str], tokens: TokenInputs) -> None:
-        super().__init__(tokens)
-        self.tags = tags
-        self.dropout = VariationalDropout(sizes.dropout)
-        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.depth, dropout=sizes.dropout)
-        self.emit = nn.Linear(self.encoder.width + tokens.output_width, len(tags))
+        super().__init__(sizes, tags, tokens)
         self.crf = CRF.of(tags, SCHEME)
-
-    def emissions(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
-        """[B, N, K] and the mask [B, N]"""
-        vectors = self.tokens(batch)
-        encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))  # [B, N, 2 hidden]
-        return self.emit(torch.cat([encoded, vectors.output], dim=2)), vectors.mask
 
     def forward(self, batch: Batch) -> Tensor:
         assert batch.tags is not None
-        emissions, mask = self.emissions(batch.tokens)
-        loss: Tensor = self.crf(emissions, batch.tags, mask)  # [B]
+        loss: Tensor = self.crf(self.scores(batch.tokens), batch.tags, batch.tokens.mask)  # [B]
         return loss.mean()
 
     def predict(self, batch: Batch) -> list[list[Span]]:
-        paths = self.crf.best(*self.emissions(batch.tokens))
+        paths = self.crf.best(self.scores(batch.tokens), batch.tokens.mask)
         return [spans_of([self.tags[tag] for tag in path], SCHEME) for path in paths]
 
 

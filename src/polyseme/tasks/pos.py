@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.errors import InputError
-from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
-from polyseme.tasks.encoders import BiLSTM, VariationalDropout
-from polyseme.tasks.inputs import Features, InputChoices, TokenBatch, TokenInputs
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.tagged import one_sentence
+from polyseme.tasks.tagger import Batch, Sizes, Tagger
 from polyseme.tasks.treebank import read_treebank
 
 NOT_COUNTED = -100  # the target of padding and of tags that training never saw
@@ -30,19 +30,6 @@ class Sentence:
     tags: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    hidden: int = 200  #: of one direction of the LSTM
-    depth: int = 2  #: layers of the LSTM
-    dropout: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    tokens: TokenBatch
-    tags: Tensor | None  # [B, N], NOT_COUNTED where there is none
-
-
 def read_tags(path: Path) -> list[Sentence]:
     """Words and universal tags of a treebank."""
     found = read_treebank(path, "upos")
@@ -53,22 +40,8 @@ def read_tags(path: Path) -> list[Sentence]:
     return [Sentence(sentence.tokens, sentence.tags) for sentence in found]
 
 
-class PosNetwork(TaskNetwork):
-    """Tokens → BiLSTM → a score for each tag."""
-
-    def __init__(self, sizes: Sizes, tags: list[str], tokens: TokenInputs) -> None:
-        super().__init__(tokens)
-        self.tags = tags
-        self.dropout = VariationalDropout(sizes.dropout)
-        self.encoder = BiLSTM(tokens.input_width, sizes.hidden, layers=sizes.depth, dropout=sizes.dropout)
-        self.emit = nn.Linear(self.encoder.width + tokens.output_width, len(tags))
-
-    def scores(self, batch: TokenBatch) -> Tensor:
-        """[B, N, K]"""
-        vectors = self.tokens(batch)
-        encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))  # [B, N, 2 hidden]
-        scores: Tensor = self.emit(torch.cat([encoded, vectors.output], dim=2))
-        return scores
+class PosNetwork(Tagger):
+    """The best tag of each word, whatever its neighbours have; a target may be NOT_COUNTED."""
 
     def forward(self, batch: Batch) -> Tensor:
         assert batch.tags is not None
