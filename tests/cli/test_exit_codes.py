@@ -109,8 +109,10 @@ def test_an_interrupted_pretrain_leaves_a_checkpoint_and_goes_on(tmp_path: Path)
     process = start("pretrain", "corpus", "--recipe", "tiny", *small, "--out", "run", cwd=tmp_path)
     wait_for(tmp_path / "run" / "last.safetensors", process)
     assert "polyseme: interrupted" in interrupt(process)
+    before = (tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8")
     resume = ["--resume", "--set", "budget.tokens=1000"]
     polyseme("pretrain", str(tmp_path / "corpus"), "--out", str(tmp_path / "run"), *resume)
+    assert (tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").startswith(before)
     polyseme("info", str(tmp_path / "run" / "model"))
 
 
