@@ -187,6 +187,7 @@ class RecordMaker:
         text, offsets = passage.whole[begin:end], _pairs(passage.offsets) - begin
         if not self.options.words:
             yield self._record(passage, begin, text, passage.tokens, offsets, values)
+            return
         for position in target_positions(passage, self.options.words):
             word = values[..., position, :]
             yield self._record(passage, begin, text, passage.tokens, offsets, word, position)

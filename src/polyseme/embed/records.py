@@ -56,6 +56,7 @@ class Record:
         return None if self.position is None else self.tokens[self.position]
 
 
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DESCRIBED = ("document", "id", "source", "sentence", "start", "text", "tokens", "has_layers", "position")
 
 
@@ -65,7 +66,7 @@ def describe(record: Record) -> str:
         return record.described
     fields = {name: getattr(record, name) for name in _DESCRIBED}
     fields["offsets"] = record.offsets.ravel().tolist()
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return _compact.encode(fields)
 
 
 def from_description(described: str | bytes, values: Floats) -> Record:
