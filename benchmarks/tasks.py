@@ -5,9 +5,9 @@
     python benchmarks/tasks.py --task ner --layers last         another column of the paper's table 2
     python benchmarks/tasks.py --split test                     the test sets, once, at the end
 
-Every run is a folder of its own below --work and goes on where it was stopped; a row is written when its last seed is
-done. Rows of runs with another biLM, budget or data are other rows. Results: results/tasks.json, and from it the table
-in docs/tasks.md.
+Runs are made and remembered as `polyseme reproduce` does it: one that was stopped goes on, and what was measured with
+the same model, budget and data is not measured again. Results: results/tasks.json, and from it the table in
+docs/tasks.md.
 """
 
 from __future__ import annotations
@@ -16,21 +16,23 @@ import argparse
 import json
 import os
 import statistics
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from pages import fill_in, table
 
+from polyseme.analysis.reproduce.data_sets import find_task_data
+from polyseme.analysis.reproduce.measurement import Missing, Shelf
+from polyseme.analysis.reproduce.paper import TABLE_1
+from polyseme.analysis.reproduce.task_runs import Conditions, TaskRun, testing, training
 from polyseme.elmo import Elmo
 from polyseme.files.atomic import replace_when_complete
+from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.frozen import BiLMVectors
-from polyseme.tasks.registry import find_task
-from polyseme.tasks.run import SCORES, RunPlan, change_preset, read_changes, train_task
-from polyseme.tasks.task import Task
+from polyseme.tasks.registry import MODULES, find_task
+from polyseme.tasks.run import read_changes
 from polyseme.tasks.training import Watch
 from polyseme.tasks.wsd import evaluate_senses
 
@@ -39,86 +41,66 @@ RESULTS = HERE / "results" / "tasks.json"
 WORK = HERE.parent / "runs" / "tasks"
 DATA = Path(os.environ.get("POLYSEME_SHARED", HERE.parents[1] / "shared")) / "data"
 
-#: Where each task's files lie below the data folder.
-FOLDERS = {
-    "ner": "ner/uner-ewt",
-    "sst": "sst",
-    "snli": "snli",
-    "srl": "srl",
-    "squad": "squad",
-    "coref": "coref/ontogum",
-    "pos": "pos/en_ewt",
-}
 #: Nothing is trained for word senses: one row for each layer, beside WordNet's first sense.
 SENSES, SENSE_SETS = "wsd", {"dev": "semeval2007", "test": "ALL"}
-TASKS = (*FOLDERS, SENSES)
+TASKS = (*MODULES, SENSES)
 WHERE = ("none", "input", "output", "both")
-#: Relative reduction of the error by ELMo in the paper (table 1), percent.
-PAPER = {"squad": 24.9, "snli": 5.8, "srl": 17.2, "coref": 9.8, "ner": 21.0, "sst": 6.8}
 #: What makes a row a row of its own.
 KEY = ("task", "elmo", "layers", "lambda", "model", "budget", "data", "split", "metric")
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """One row of the table."""
-
-    task: str
-    elmo: str
-    layers: str
-    penalty: float
-    budget: str
-    model: str
-    changes: tuple[str, ...]
-
-    def plan(self, seed: int, work: Path, fingerprint: str) -> RunPlan:
-        definition = find_task(self.task)
-        choices = {"elmo": self.elmo, "layers": self.layers, "mix_penalty": self.penalty, "model": self.model}
-        preset = change_preset(definition.presets[self.budget], {**read_changes(list(self.changes)), **choices})
-        name = [self.task, self.budget, self.elmo]
-        if self.elmo != "none":
-            name += [self.layers, f"{self.penalty:g}", fingerprint[:8]]
-        name += [*(change.replace("=", "") for change in self.changes), f"seed{seed}"]
-        data = definition.find(DATA / FOLDERS[self.task])
-        return RunPlan(self.task, data, work / "-".join(name), preset, self.budget, seed)
-
-    def row(self, split: str, scores: Sequence[float]) -> dict[str, Any]:
-        return {
-            "task": self.task,
-            "elmo": self.elmo,
-            "layers": self.layers if self.elmo != "none" else None,
-            "lambda": self.penalty if self.elmo != "none" else None,
-            "model": self.model if self.elmo != "none" else None,
-            "budget": " ".join([self.budget, *self.changes]),
-            "data": FOLDERS[self.task],
-            "split": split,
-            "metric": find_task(self.task).metric,
-            "scores": [round(score, 2) for score in scores],
-            "mean": round(statistics.fmean(scores), 2),
-            "std": round(statistics.stdev(scores), 2) if len(scores) > 1 else None,
-        }
+def task_rows(choices: argparse.Namespace, task: str, elmo: Elmo | None) -> Iterator[dict[str, Any]]:
+    """A row for each place where ELMo enters, written when its last seed is done."""
+    found = find_task_data(DATA, task)
+    if isinstance(found, Missing):
+        _say(f"{task}: {found.reason}")
+        return
+    folder, data = found
+    if choices.split == "test" and data.test is None:
+        _say(f"{task} has no test file; its rows are those on dev")
+        return
+    for where in choices.elmo or WHERE:
+        run = TaskRun(task, where, choices.layers, choices.penalty)
+        yield describe_row(choices, run, folder, run_seeds(choices, run, data, elmo))
 
 
-def run_seed(plan: RunPlan, split: str, elmo: Elmo | None) -> float:
-    """Train, or go on, or take what is there; the score of the best network on a split."""
-    metric = find_task(plan.task).metric
-    if not (plan.out / SCORES).exists():
-        began = time.monotonic()
-        watch = Watch(said=_say, looked=lambda progress, _: _say(f"{plan.out.name} {progress.history[-1]}"))
-        train_task(plan, resume=True, watch=watch, elmo=elmo)
-        _say(f"{plan.out.name}: {time.monotonic() - began:.0f} s")
-    if split == "dev":
-        return float(json.loads((plan.out / SCORES).read_text(encoding="utf-8"))["values"][metric])
-    assert plan.data.test is not None
-    return Task.load(plan.out).evaluate(plan.data.test).values[metric]
+def run_seeds(choices: argparse.Namespace, run: TaskRun, data: DataFiles, elmo: Elmo | None) -> list[float]:
+    """Train, or go on, or take what is there; the score of the best network of each seed on a split."""
+    changes = read_changes(choices.changes)
+    conditions = Conditions(choices.work, elmo, choices.model, choices.budget, changes)
+    shelf = Shelf(choices.work / "results")
+    watch = Watch(said=_say, looked=lambda progress, _: _say(f"{run.task} {run.elmo} {progress.history[-1]}"))
+    measure = testing if choices.split == "test" else training
+    seeds = (TaskRun(run.task, run.elmo, run.layers, run.penalty, seed=seed) for seed in range(choices.seeds))
+    return [shelf.take(measure(one, data, conditions), watch)["score"] for one in seeds]
 
 
-def sense_rows(elmo: Elmo, model: str, split: str) -> Iterator[dict[str, Any]]:
+def describe_row(choices: argparse.Namespace, run: TaskRun, folder: str, scores: Sequence[float]) -> dict[str, Any]:
+    with_elmo = run.elmo != "none"
+    return {
+        "task": run.task,
+        "elmo": run.elmo,
+        "layers": run.layers if with_elmo else None,
+        "lambda": run.penalty if with_elmo else None,
+        "model": choices.model if with_elmo else None,
+        "budget": " ".join([choices.budget, *choices.changes]),
+        "data": folder,
+        "split": choices.split,
+        "metric": find_task(run.task).metric,
+        "scores": [round(score, 2) for score in scores],
+        "mean": round(statistics.fmean(scores), 2),
+        "std": round(statistics.stdev(scores), 2) if len(scores) > 1 else None,
+    }
+
+
+def sense_rows(choices: argparse.Namespace, elmo: Elmo | None) -> Iterator[dict[str, Any]]:
     """WordNet's first sense, then the nearest sense by each layer; the same for every seed."""
-    name = SENSE_SETS[split]
+    if elmo is None:
+        return
+    name = SENSE_SETS[choices.split]
     score = evaluate_senses(BiLMVectors(elmo), DATA / SENSES, [name])[name]
     found: list[tuple[str, str | None, str | None, float]] = [("none", None, None, score.first_sense_f1)]
-    found += [("input", str(layer), model, f1) for layer, f1 in enumerate(score.f1)]
+    found += [("input", str(layer), choices.model, f1) for layer, f1 in enumerate(score.f1)]
     for where, layer, used, f1 in found:
         percent = round(100 * f1, 2)
         yield {
@@ -129,7 +111,7 @@ def sense_rows(elmo: Elmo, model: str, split: str) -> Iterator[dict[str, Any]]:
             "model": used,
             "budget": "nearest sense" if used else "first sense",
             "data": SENSES,
-            "split": split,
+            "split": choices.split,
             "metric": "f1",
             "scores": [percent],
             "mean": percent,
@@ -161,7 +143,8 @@ def write_page() -> None:
         spread = f" ± {row['std']:.2f}" if row["std"] is not None else ""
         choice = ", ".join(str(row[key]) for key in ("elmo", "layers") if row[key] is not None)
         choice += f", λ {row['lambda']:g}" if row["lambda"] is not None else ""
-        paper = f"{PAPER[row['task']]} %" if row["task"] in PAPER and row["elmo"] != "none" else "–"
+        theirs = TABLE_1.get(row["task"]) if row["elmo"] != "none" else None
+        paper = "–" if theirs is None else f"{theirs.relative} %"
         score = f"{row['mean']:.2f}{spread}"
         about = (row["task"], row["data"], row["split"], choice, row["metric"])
         lines.append([*about, score, len(row["scores"]), less, paper])
@@ -190,23 +173,10 @@ def main() -> None:
     choices = parser.parse_args()
     if not choices.page:
         torch.set_num_threads(choices.threads)
-        wheres = choices.elmo or list(WHERE)
-        elmo = Elmo.from_pretrained(choices.model, device="cpu") if set(wheres) - {"none"} else None
+        wanted = choices.elmo or list(WHERE)
+        elmo = Elmo.from_pretrained(choices.model, device="cpu") if set(wanted) - {"none"} else None
         for task in choices.task or TASKS:
-            if task == SENSES and elmo is not None:
-                for row in sense_rows(elmo, choices.model, choices.split):
-                    keep_row(row)
-                    _say(json.dumps(row))
-            for where in wheres if task in FOLDERS else ():
-                wanted = Wanted(
-                    task, where, choices.layers, choices.penalty, choices.budget, choices.model, tuple(choices.changes)
-                )
-                fingerprint = elmo.fingerprint if elmo is not None else ""
-                plans = [wanted.plan(seed, choices.work, fingerprint) for seed in range(choices.seeds)]
-                if choices.split == "test" and plans[0].data.test is None:
-                    _say(f"{task} has no test file; its rows are those on dev")
-                    break
-                row = wanted.row(choices.split, [run_seed(plan, choices.split, elmo) for plan in plans])
+            for row in sense_rows(choices, elmo) if task == SENSES else task_rows(choices, task, elmo):
                 keep_row(row)
                 _say(json.dumps(row, ensure_ascii=False))
     write_page()

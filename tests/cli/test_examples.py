@@ -41,6 +41,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     text = TEXT.read_text(encoding="utf-8")
     for name in ("news.txt", "corpus.txt", "reviews.txt", "held-out.txt", "wiki.test.tokens"):
         Path(name).write_text(text, encoding="utf-8")
+    Path("data/corpora/en").mkdir(parents=True)  # of all sets, the text whose words are neighbours
+    Path("data/corpora/en/enwiki-heldout.txt").write_text(text, encoding="utf-8")
     with gzip.open("reviews.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps({"body": line}) + "\n" for line in text.splitlines() if line)
     _model_files()

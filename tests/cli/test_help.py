@@ -56,6 +56,8 @@ HELP = """\
 │              an HTTP API for vectors.                                        │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Tasks and the paper ────────────────────────────────────────────────────────╮
+│ reproduce    Measure every table and figure of the paper, beside its own:    │
+│              one HTML page, Markdown, and all figures as JSON.               │
 │ task         Train, score and use models of tasks: entities, sentiment,      │
 │              inference, roles, questions, coreference.                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯

@@ -27,6 +27,7 @@ from polyseme.cli.info import info
 from polyseme.cli.neighbours import neighbours
 from polyseme.cli.prepare import prepare
 from polyseme.cli.pretrain import pretrain
+from polyseme.cli.reproduce import reproduce
 from polyseme.cli.score import score
 from polyseme.cli.serve import serve
 from polyseme.cli.substitutes import substitutes
@@ -35,12 +36,15 @@ from polyseme.cli.task import predict as task_predict
 from polyseme.cli.task import train as task_train
 from polyseme.errors import PolysemeError
 
+TASKS_PANEL = "Tasks and the paper"
+
 #: The verbs as ``polyseme --help`` groups them.
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
     "Use a model": (demo, embed, info, convert),
     "Make a model": (prepare, pretrain, finetune, evaluate),
     "Ask a model": (score, substitutes, index, neighbours),
     "Show a model": (serve,),
+    TASKS_PANEL: (reproduce,),
 }
 
 #: Verbs of two words, by the first one: its help and what follows it.
@@ -50,7 +54,6 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         {"train": task_train, "eval": task_eval, "predict": task_predict},
     ),
 }
-TASKS_PANEL = "Tasks and the paper"
 
 app = typer.Typer(
     name="polyseme",

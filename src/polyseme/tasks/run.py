@@ -32,7 +32,17 @@ from polyseme.tasks.scores import Scores, draw_confusion
 from polyseme.tasks.spelling import Spelling
 from polyseme.tasks.static import load_static
 from polyseme.tasks.task import NETWORK, RUN, VERSION, VOCABULARIES, read_about
-from polyseme.tasks.training import Hooks, Progress, Watch, Workplace, evaluate, new_optimizer, take_share, train
+from polyseme.tasks.training import (
+    Hooks,
+    Progress,
+    Watch,
+    Workplace,
+    evaluate,
+    new_optimizer,
+    spread,
+    take_share,
+    train,
+)
 
 LAST, HISTORY, SCORES, PICTURE, LOCK = (
     "last.safetensors",
@@ -56,6 +66,7 @@ class RunPlan:
     device: str = "cpu"
     lang: str = "en"  #: how raw text is split, where no biLM says it
     cache: Path | None = None  #: folder of the biLM's layers; the user's own unless given
+    dev_examples: int = 0  #: of dev, evenly spread over it; 0 for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +109,13 @@ def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Fini
 
     hooks = Hooks(lambda: save_network(place.network, plan.out / NETWORK), save_last)
     train(place, optimizer, examples, dev, training, plan.seed, progress, hooks, watch)
-    return _finish(plan, place, dev, progress)
+    return _finish(plan, place, len(examples), dev, progress)
 
 
 def _read(definition: Definition[Any, Any], plan: RunPlan) -> tuple[list[Any], list[Any]]:
     found = definition.read(plan.data.train)
     examples = definition.for_training(take_share(found, plan.preset.training.share), plan.preset.network)
-    dev = definition.read(plan.data.dev)
+    dev = list(spread(definition.read(plan.data.dev), plan.dev_examples))
     for path, read in ((plan.data.train, examples), (plan.data.dev, dev)):
         if not read:
             raise InputError(f"{path} holds no examples for the task {plan.task}")
@@ -168,7 +179,8 @@ def describe(plan: RunPlan, elmo: Elmo | None) -> dict[str, Any]:
         "inputs": asdict(plan.preset.inputs),
         "network": asdict(plan.preset.network),
         "training": asdict(plan.preset.training),
-        "data": {split: _file(path) for split, path in (("train", plan.data.train), ("dev", plan.data.dev))},
+        "data": {split: describe_file(path) for split, path in (("train", plan.data.train), ("dev", plan.data.dev))},
+        "dev_examples": plan.dev_examples or None,
         "model": None if elmo is None else {"name": plan.preset.inputs.model, "fingerprint": elmo.fingerprint},
     }
 
@@ -183,7 +195,7 @@ def _write_description(folder: Path, about: dict[str, Any], place: Workplace) ->
     _write_json(folder / RUN, about)
 
 
-def _finish(plan: RunPlan, place: Workplace, dev: list[Any], progress: Progress) -> Finished:
+def _finish(plan: RunPlan, place: Workplace, trained_on: int, dev: list[Any], progress: Progress) -> Finished:
     load_network(place.network, plan.out / NETWORK)
     scores = evaluate(place, dev)
     mixes = place.network.tokens.shares()
@@ -191,6 +203,7 @@ def _finish(plan: RunPlan, place: Workplace, dev: list[Any], progress: Progress)
         "split": "dev",
         **scores.to_dict(),
         "mixes": mixes,
+        "examples": {"train": trained_on, "dev": len(dev)},
         "epochs": progress.epoch,
         "best_epoch": progress.best_epoch,
         "seconds": round(progress.seconds, 1),
@@ -242,7 +255,7 @@ def _of_the_same_kind(name: str, value: Any, before: Any) -> Any:
     return value
 
 
-def _file(path: Path) -> dict[str, str]:
+def describe_file(path: Path) -> dict[str, str]:
     """A file, or a folder of files, by its content."""
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -146,9 +147,17 @@ def score_senses(
 
 
 def evaluate_senses(
-    vectors: FrozenVectors, folder: Path, sets: Iterable[str], report: Report | None = None
+    vectors: FrozenVectors,
+    folder: Path,
+    sets: Iterable[str],
+    report: Report | None = None,
+    *,
+    most: int | None = None,
 ) -> dict[str, SenseScore]:
-    """Means from SemCor, scores on the named sets, all below ``folder``: "semeval2007", "senseval2", …"""
+    """Means from SemCor, scores on the named sets, all below ``folder``: "semeval2007", "senseval2", …
+
+    ``most``: sentences of SemCor that are read, from its beginning; all unless given.
+    """
     names = list(sets)
     files = {name: find_sense_files(folder, name) for name in names}
     first = read_first_senses(next(iter(sorted(folder.rglob("index.sense*")) or [folder / "index.sense"])))
@@ -159,7 +168,7 @@ def evaluate_senses(
         for instance in sentence.instances
     }
     data, keys = find_sense_files(folder, "semcor")
-    means = SenseMeans.read(vectors, read_sense_sentences(data), read_keys(keys), lemmas, report)
+    means = SenseMeans.read(vectors, islice(read_sense_sentences(data), most), read_keys(keys), lemmas, report)
     return {
         name: score_senses(vectors, means, read_sense_sentences(data), read_keys(gold), first)
         for name, (data, gold) in files.items()

@@ -1,0 +1,61 @@
+"""A report as data: sections of paragraphs, tables, pictures and notes; `markdown.py` and `html.py` write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: Columns whose heads begin so hold figures of the paper.
+PAPER = "paper: "
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Plain text in cells; numbers stand to the right."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def is_numeric(self, column: int) -> bool:
+        """Whether a column holds numbers, and signs for none."""
+        cells = [row[column] for row in self.rows]
+        return any(cell[:1].isdigit() for cell in cells) and all(cell[:1].isdigit() or len(cell) < 9 for cell in cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An SVG, and what it shows, for those who do not see it."""
+
+    name: str
+    text: str
+    svg: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Sentences, one under the other."""
+
+    lines: Sequence[str]
+
+
+Block = str | Table | Picture | Notes
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands under it."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """In paragraphs and notes `backticks` are code; everything else is plain text."""
+
+    title: str
+    sections: Sequence[Section]
+
+    @property
+    def pictures(self) -> list[Picture]:
+        return [block for section in self.sections for block in section.blocks if isinstance(block, Picture)]

@@ -1,0 +1,200 @@
+"""Tables 4 to 6 and what is beside the paper, from the figures of the frozen model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polyseme.analysis.reproduce import paper
+from polyseme.analysis.reproduce.document import PAPER, Block, Notes, Section, Table
+from polyseme.analysis.reproduce.plots import draw_senses, draw_tags
+from polyseme.analysis.reproduce.scores import NONE, Verdict, absent, failures, plain, tally
+
+Figures = Mapping[str, Any]
+LANGUAGES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
+
+
+def table_4(figures: Figures) -> Section:
+    """Neighbours of words, and of words in their sentences."""
+    rows = [["static, play", "", ", ".join(paper.GLOVE_PLAY), "paper"]]
+    rows += [[f"biLM, {source}", "", nearest, "paper"] for source, nearest in paper.BILM_PLAY]
+    for word, found in (figures.get("static") or {}).items():
+        rows.append([f"static, {word}", "", ", ".join(name for name, _ in found), "here"])
+    for asked in figures.get("biLM") or ():
+        for number, one in enumerate(asked["found"]):
+            title = asked["question"] if number == 0 else ""
+            rows.append([f"biLM, {title}" if title else "", f"{one['similarity']:.2f}", one["sentence"], "here"])
+    lead = "The nearest neighbours of a word with one vector everywhere, and of a word in its sentence (in brackets)."
+    if "tokens" in figures:
+        lead += (
+            f" Of the {figures['tokens']:,} tokens ({figures['sentences']:,} sentences) of "
+            f"{', '.join(figures['texts'])}, by the last layer. The paper's sentences are told in our words."
+        )
+    return _section(
+        "Table 4: nearest neighbours", lead, [Table(["source", "cosine", "nearest", "from"], rows)], figures
+    )
+
+
+def table_5(figures: Figures) -> Section:
+    """F1 of word senses, over all sets that were read."""
+    kinds = {name: found for name, found in figures.items() if isinstance(found, Mapping) and "f1" in _first_set(found)}
+    sets = list(next(iter(kinds.values()), {}))
+    ours = {title: [100 * found[name]["f1"][layer] for name in sets] for title, found, layer in _by_layer(kinds)}
+    if kinds:
+        first = next(iter(kinds.values()))
+        ours["first sense in WordNet"] = [100 * first[name]["first_sense"] for name in sets]
+    rows = _beside(ours, paper.SENSES, len(sets))
+    total = ours_at(ours, -1)
+    notes = [
+        tally("The last layer is better than the first LSTM layer (in the paper by 1.6)",
+              {"word senses": _higher(total, _last(total), "biLM, layer 1")}),
+        tally("The last layer is better than the first sense (in the paper by 3.1)",
+              {"word senses": _higher(total, _last(total), "first sense in WordNet")}),
+        tally("The last layer is better than static vectors", {"word senses": _higher(total, _last(total), "static")}),
+    ]  # fmt: skip
+    lead = (
+        "F1 of the nearest sense: the mean vector of each sense in SemCor, by cosine; the first sense of WordNet where "
+        "a lemma was not seen."
+    )
+    if kinds:
+        lead += " Words: " + ", ".join(f"{name} {first[name]['words']:,}" for name in sets) + "."
+    table = Table(["vectors", *(sets or ["here"]), PAPER + "all words"], rows)
+    return _section("Table 5: word senses", lead, [table], figures, notes)
+
+
+def table_6(figures: Figures) -> Section:
+    """Accuracy of a linear probe for the tags of the Penn Treebank."""
+    kinds = {name: found for name, found in figures.items() if isinstance(found, Mapping) and "decays" in found}
+    splits = [split for split in ("dev", "test") if any(found[split] for found in kinds.values())]
+    ours = {
+        title: [100 * found[split][layer] if found[split] else None for split in splits]
+        for title, found, layer in _by_layer(kinds)
+    }
+    frequent = figures.get("most frequent tag") or {}
+    if "dev" in frequent:
+        ours["most frequent tag"] = [None if frequent[split] is None else 100 * frequent[split] for split in splits]
+    rows = _beside(ours, paper.TAGS, len(splits))
+    total = ours_at(ours, -1)
+    notes = [
+        tally("The first LSTM layer is better than the last (in the paper by 0.5)",
+              {"parts of speech": _higher(total, "biLM, layer 1", _last(total))}),
+        tally("The first LSTM layer is better than static vectors",
+              {"parts of speech": _higher(total, "biLM, layer 1", "static")}),
+    ]  # fmt: skip
+    where = f" on {figures['data']}" if "data" in figures else ""
+    lead = (
+        f"Accuracy of a linear classifier on one layer, for the tags of the Penn Treebank{where}; the paper: WSJ, test."
+    )
+    table = Table(["vectors", *(splits or ["here"]), PAPER + "test"], rows)
+    return _section("Table 6: parts of speech", lead, [table], figures, notes)
+
+
+def perplexity(figures: Figures) -> Section:
+    """How well the model predicts text it has not seen."""
+    blocks: list[Block] = []
+    if "forward" in figures:
+        row = [figures["text"], *(f"{figures[key]:.1f}" for key in ("forward", "backward", "average"))]
+        row += [f"{figures['tokens']:,}", f"{figures['vocabulary']:,}", f"{100 * figures['unknown_rate']:.2f} %"]
+        head = ["text", "forward", "backward", "average", "tokens", "words of the softmax", "unknown"]
+        blocks.append(Table([*head, PAPER + "average"], [[*row, f"{paper.PERPLEXITY:g}"]]))
+    lead = (
+        "Perplexity on held-out text with the full softmax, each sentence from the zero state. The paper's is on the 1 "
+        "Billion Word Benchmark; perplexities of other texts and vocabularies cannot be compared."
+    )
+    return _section("Perplexity", lead, blocks, figures)
+
+
+def senses(figures: Figures) -> Section:
+    """How far two senses of a word lie apart."""
+    blocks: list[Block] = []
+    if "layers" in figures:
+        rows = [
+            [_layer_title(number), f"{one['same']:.3f}", f"{one['cross']:.3f}", f"{one['margin']:.3f}",
+             f"{100 * one['share']:.0f} %", ", ".join(one["failed"]) if number else "all"]
+            for number, one in enumerate(figures["layers"])
+        ]  # fmt: skip
+        head = ["layer", "same sense", "two senses", "difference", "words told apart", "not told apart"]
+        blocks = [draw_senses(figures["layers"]), Table(head, rows)]
+    count = f" of {figures['words']} words" if "words" in figures else ""
+    lead = (
+        f"Mean cosine of two uses{count} in the same sense and in two senses, layer by layer; the sentences come with "
+        "polyseme. The token layer knows the word alone, so all uses are equal there."
+    )
+    return _section("How far two senses lie apart", lead, blocks, figures)
+
+
+def languages(figures: Figures) -> Section:
+    """Universal parts of speech in three languages."""
+    there = {lang: row for lang, row in figures.items() if row and (row.get("biLM") or {}).get("dev")}
+    rows = []
+    for lang, row in there.items():
+        for split in ("dev", "test"):
+            if row["biLM"][split]:
+                frequent = (row["most frequent tag"] or {}).get(split)
+                layers = [f"{100 * share:.1f}" for share in row["biLM"][split]]
+                base = plain(None if frequent is None else 100 * frequent)
+                rows.append([LANGUAGES[lang], row["data"], split, base, *layers])
+    blocks: list[Block] = []
+    if rows:
+        head = ["language", "treebank", "split", "most frequent tag"]
+        width = max(len(row) for row in rows)
+        head += [_layer_title(number) for number in range(width - len(head))]
+        blocks = [draw_tags(there), Table(head, [row + [NONE] * (width - len(row)) for row in rows])]
+    lead = "Accuracy of a linear classifier on one layer, universal parts of speech, in per cent."
+    return _section("English, Korean, Chinese", lead, blocks, figures, absent(figures, LANGUAGES))
+
+
+def _section(
+    title: str, lead: str, blocks: Sequence[Block], figures: Figures, notes: Sequence[str | None] = ()
+) -> Section:
+    lines = [line for line in notes if line]
+    if isinstance(figures.get("missing"), str):
+        lines.append(f"Skipped: {figures['missing']}.")
+    lines += [f"Failed: {sentence}." for sentence in failures(figures) if not any(sentence in line for line in lines)]
+    return Section(title, [lead, *blocks, *([Notes(lines)] if lines else [])])
+
+
+def _first_set(found: Figures) -> Figures:
+    first = next(iter(found.values()), None)
+    return first if isinstance(first, Mapping) else {}
+
+
+def _by_layer(kinds: Figures) -> list[tuple[str, Figures, int]]:
+    """ "static", "biLM, token layer", "biLM, layer 1", …, with the figures and the number of the layer in them."""
+    found = []
+    for kind, figures in kinds.items():
+        shares = _first_set(figures)["f1"] if "f1" in _first_set(figures) else figures["dev"]
+        for layer in range(len(shares)):
+            below = 0 if kind == "biLM" else 1  # CoVe has no token layer
+            title = kind if len(shares) == 1 else f"{kind}, {_layer_title(layer + below)}"
+            found.append((title, figures, layer))
+    return found
+
+
+def _beside(ours: Mapping[str, Sequence[float | None]], theirs: Mapping[str, float], columns: int) -> list[list[str]]:
+    """Our rows and the paper's, those of both first."""
+    names = [*(name for name in theirs if name in ours), *(name for name in ours if name not in theirs)]
+    names += [name for name in theirs if name not in ours]
+    empty: Sequence[float | None] = [None] * max(1, columns)
+    return [[name, *(plain(value) for value in ours.get(name, empty)), plain(theirs.get(name))] for name in names]
+
+
+def ours_at(ours: Mapping[str, Sequence[float | None]], column: int) -> dict[str, float]:
+    """One column of our figures, where it is there."""
+    found = {name: values[column] for name, values in ours.items() if values}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _last(total: Mapping[str, float]) -> str:
+    """The name of the biLM's last layer."""
+    return max((name for name in total if name.startswith("biLM, layer")), default="biLM, layer 2")
+
+
+def _higher(total: Mapping[str, float], first: str, second: str) -> Verdict | None:
+    if first not in total or second not in total:
+        return None
+    return "yes" if total[first] > total[second] else "even" if total[first] == total[second] else "no"
+
+
+def _layer_title(number: int) -> str:
+    return f"layer {number}" if number else "token layer"

@@ -1,0 +1,81 @@
+"""Table 4: the nearest neighbours of a word that has one vector everywhere, and of a word in its sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyseme.analysis.index import Index
+from polyseme.elmo import Elmo
+from polyseme.lm.substitutes import find_place
+from polyseme.tasks.frozen import unit
+from polyseme.tasks.static import load_static
+from polyseme.text.readers import read_documents
+
+#: A word of the paper and two of ours, each in two senses.
+QUESTIONS = (
+    "The shortstop made a spectacular [play] on a ground ball .",
+    "She signed to do a Broadway [play] for three months .",
+    "We spread a blanket on the grassy [bank] of the river .",
+    "She opened a savings account at the [bank] .",
+    "He gave her a silver watch as a wedding [present] .",
+    "Live in the [present] , not in the past .",
+)
+STATIC_NEIGHBOURS = 10
+PLACES = 3
+
+
+def measure_neighbours(
+    elmo: Elmo, files: Sequence[Path], questions: Sequence[str], static: str, words: int
+) -> dict[str, Any]:
+    """The first ``words`` words of some files are indexed by the last layer, and asked."""
+    texts = list(first_texts(files, words))
+    index = Index.in_memory(elmo, texts, layers="top")
+    asked = [find_place(elmo, question) for question in questions]
+    targets = list(dict.fromkeys(" ".join(tokens[begin:end]).lower() for tokens, (begin, end) in asked))
+    return {
+        "texts": [path.name for path in files],
+        "tokens": len(index),
+        "sentences": index.sentences,
+        "static": static_neighbours(targets, texts, static),
+        "biLM": [
+            {
+                "question": question,
+                "found": [
+                    {"sentence": one.marked, "similarity": one.similarity}
+                    for one in index.neighbours(question, k=PLACES)
+                ],
+            }
+            for question in questions
+        ],
+    }
+
+
+def first_texts(files: Sequence[Path], words: int) -> Iterator[str]:
+    """Documents from the beginning, until they have so many words."""
+    for document in read_documents(files):
+        if words <= 0:
+            return
+        if document.text:
+            yield document.text
+            words -= len(document.text.split())
+
+
+def static_neighbours(words: Sequence[str], texts: Sequence[str], static: str) -> dict[str, list[tuple[str, float]]]:
+    """For each word that has a vector, the words of some texts whose vectors are nearest to it."""
+    known = {found.lower() for text in texts for found in re.findall(r"[^\W\d_]+", text)}
+    vectors = load_static(static, known | set(words))
+    names = {row: name for name, row in vectors.rows.items()}
+    units = unit(vectors.table)  # [R + 1, S]
+    found = {}
+    for word in words:
+        if own := vectors.row(word):
+            cosines = units @ units[own]
+            nearest = (row for row in np.argsort(-cosines).tolist() if row in names and row != own)
+            found[word] = [(names[row], float(cosines[row])) for row in islice(nearest, STATIC_NEIGHBOURS)]
+    return found

@@ -1,0 +1,85 @@
+"""The report: results as JSON → HTML with everything in it, Markdown with its pictures beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from polyseme.analysis.reproduce.budgets import BUDGETS
+from polyseme.analysis.reproduce.document import Document, Section
+from polyseme.analysis.reproduce.html import to_html
+from polyseme.analysis.reproduce.markdown import to_markdown
+from polyseme.analysis.reproduce.measurement import write_json
+from polyseme.analysis.reproduce.parts import PARTS
+from polyseme.errors import InputError
+from polyseme.files.atomic import replace_when_complete
+
+RESULTS, HTML, MARKDOWN = "reproduction.json", "report.html", "report.md"
+VERSION = 1
+TITLE = "Deep contextualized word representations, measured again"
+
+Results = Mapping[str, Any]
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """What `write_report` wrote."""
+    try:
+        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = results["version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} holds no results of polyseme reproduce ({error})") from None
+    if version != VERSION:
+        raise InputError(f"{path} was written by another version ({version}); this one reads {VERSION}")
+    return results
+
+
+def write_report(results: Results, folder: Path) -> list[Path]:
+    """The results, the page and the Markdown with its pictures, in a folder."""
+    document = report(results)
+    write_json(folder / RESULTS, results)
+    _write(folder / HTML, to_html(document).encode("utf-8", "replace"))
+    return [folder / HTML, *write_markdown(document, folder / MARKDOWN), folder / RESULTS]
+
+
+def write_markdown(document: Document, path: Path) -> list[Path]:
+    """A Markdown file and its pictures."""
+    for picture in document.pictures:
+        _write(path.with_name(f"{picture.name}.svg"), picture.svg)
+    _write(path, to_markdown(document).encode("utf-8", "replace"))
+    return [path]
+
+
+def report(results: Results) -> Document:
+    """Every part, whether it was run or not."""
+    parts: Mapping[str, Any] = results.get("parts", {})
+    sections = [part.section(parts.get(name) or {}) for name, part in PARTS.items()]
+    return Document(TITLE, [_about(results), *sections])
+
+
+def _about(results: Results) -> Section:
+    """What was run, with which model."""
+    lines = [
+        'Every table and figure of "Deep contextualized word representations" (Peters et al., 2018), measured by '
+        "`polyseme reproduce`, beside the paper's figures. Our words for a claim of the paper end with what was found "
+        "here.",
+    ]
+    model, budget = results.get("model"), results.get("budget")
+    if model is None or budget is None:
+        return Section("What was run", [*lines, "Nothing has been run yet: every figure below is the paper's."])
+    seen = f", {model['tokens_seen'] / 1e6:,.0f} million tokens seen in training" if model["tokens_seen"] else ""
+    lines += [
+        f"Model: {model['name']}, {model['layers']} LSTM layers of {model['width']} numbers{seen} (fingerprint "
+        f"`{model['fingerprint'][:12]}`). The paper's: 2 layers of 1,024 numbers, trained on the 1 Billion Word "
+        "Benchmark.",
+        f"Budget: {budget} ({BUDGETS[budget].about}). Static vectors, beside ELMo and as a baseline: "
+        f"{results['static']}.",
+        "± is the standard deviation over seeds; where there is one seed, small differences say little.",
+    ]
+    return Section("What was run", lines)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with replace_when_complete(path) as file:
+        file.write(content)

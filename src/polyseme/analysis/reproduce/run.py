@@ -1,0 +1,131 @@
+"""A reproduction from plan to report: what is not on the shelf yet is measured, then everything is written.
+
+    REPORT/report.html        everything on one page         REPORT/results/*.json    a measurement each
+    REPORT/report.md, *.svg   the same for Markdown          REPORT/runs/             the task models
+    REPORT/reproduction.json  all figures, from which the other two are made
+
+A report belongs to one model and one budget. It may be made part by part, and be stopped at any moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyseme.analysis.reproduce.bench import Bench
+from polyseme.analysis.reproduce.estimate import Pace
+from polyseme.analysis.reproduce.measurement import Measurement, Missing, Tree, leaves
+from polyseme.analysis.reproduce.parts import PARTS
+from polyseme.analysis.reproduce.plots import require_plots
+from polyseme.analysis.reproduce.report import RESULTS, VERSION, read_results, write_report
+from polyseme.errors import ConfigError, JobError
+from polyseme.files.locks import exclusive
+from polyseme.tasks.training import Watch
+
+#: Of the description of a bench: figures that differ in one of these never stand in one report.
+IDENTITY = ("model", "budget", "static")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is left to do for a part."""
+
+    name: str
+    todo: list[Measurement]
+    done: int
+    missing: list[str]
+    seconds: float
+
+
+class Reproduction:
+    """The plan of every part, and what of it was chosen to be run."""
+
+    def __init__(self, bench: Bench, only: Sequence[str] = (), tasks: Sequence[str] = ()) -> None:
+        for name in only:
+            if name not in PARTS:
+                raise ConfigError(f"there is no part {name!r}; there are: {', '.join(PARTS)}")
+        self.bench = bench
+        self.trees: dict[str, Tree] = {name: part.plan(bench) for name, part in PARTS.items()}
+        self.chosen = {name: _of_tasks(name, self.trees[name], tasks) for name in only or PARTS}
+
+    def estimate(self) -> list[Wanted]:
+        """For each chosen part what is to be done; what parts share is counted where it comes first."""
+        shelf, counted, found = self.bench.shelf, set[str](), []
+        pace = Pace.of(self._measurements(), shelf)
+        for name, tree in self.chosen.items():
+            wanted = list(leaves(tree))
+            own = {one.digest: one for one in wanted if isinstance(one, Measurement)}
+            todo = [one for key, one in own.items() if key not in counted and shelf.record(one) is None]
+            counted |= own.keys()
+            missing = list(dict.fromkeys(one.reason for one in wanted if isinstance(one, Missing)))
+            done = sum(shelf.record(one) is not None for one in own.values())
+            found.append(Wanted(name, todo, done, missing, pace.seconds(todo)))
+        return found
+
+    def run(self, watch: Watch, began: Callable[[Measurement, int, int, float], None]) -> list[Path]:
+        """Measure what is missing, then write the report; stopped before, the report has what is there.
+
+        ``began`` is told of each measurement, its number, how many there are, and the seconds that are left.
+        """
+        require_plots()
+        self.bench.out.mkdir(parents=True, exist_ok=True)
+        busy = f"{self.bench.out} is in use by another process; wait for it, or stop it"
+        with exclusive(self.bench.out / "report.lock", busy):
+            self._refuse_other_figures()
+            self._write()
+            todo = [one for wanted in self.estimate() for one in wanted.todo]
+            try:
+                for number, one in enumerate(todo):
+                    left = Pace.of(self._measurements(), self.bench.shelf).seconds(todo[number:])
+                    began(one, number + 1, len(todo), left)
+                    if problem := self.bench.shelf.try_to_take(one, watch):
+                        watch.said(f"failed: {problem}")
+            finally:
+                written = self._write()
+        if failed := self.bench.shelf.failures:
+            first = next(iter(failed.values()))
+            raise JobError(
+                f"{len(failed)} of {len(todo)} measurements failed; the report says which (the first: {first})"
+            )
+        return written
+
+    def results(self) -> dict[str, Any]:
+        """All figures that are there, of every part."""
+        parts = {name: self.bench.shelf.filled(tree) for name, tree in self.trees.items()}
+        return {"version": VERSION, **self.bench.describe(), "parts": parts}
+
+    def _write(self) -> list[Path]:
+        return write_report(self.results(), self.bench.out)
+
+    def _measurements(self) -> Iterable[Measurement]:
+        unique = {one.digest: one for one in leaves(self.trees) if isinstance(one, Measurement)}
+        return unique.values()
+
+    def _refuse_other_figures(self) -> None:
+        path = self.bench.out / RESULTS
+        if not path.exists():
+            return
+        before, now = read_results(path), self.bench.describe()
+        for key in IDENTITY:
+            if _identity(before, key) != _identity(now, key):
+                raise JobError(
+                    f"{self.bench.out} holds a report of another {key} ({_named(before, key)}, and now "
+                    f"{_named(now, key)}), and figures of both are never mixed; choose another folder"
+                )
+
+
+def _identity(about: Mapping[str, Any], key: str) -> Any:
+    return about[key]["fingerprint"] if key == "model" else about[key]
+
+
+def _named(about: Mapping[str, Any], key: str) -> str:
+    return f"{about[key]['name']} {about[key]['fingerprint'][:12]}" if key == "model" else str(about[key])
+
+
+def _of_tasks(name: str, tree: Tree, tasks: Sequence[str]) -> Tree:
+    """The branches of some tasks; all if none is named, or if the part has no tasks."""
+    if not tasks or not PARTS[name].by_task:
+        return tree
+    return {task: row for task, row in tree.items() if task in tasks}

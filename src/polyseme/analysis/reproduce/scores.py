@@ -1,0 +1,81 @@
+"""Scores of several seeds as people write them, and whether one is better than another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Any, Literal
+
+NONE = "–"
+Verdict = Literal["yes", "no", "even"]
+
+
+def scores(runs: Any) -> list[float]:
+    """Of the runs that were done."""
+    return [run["score"] for run in runs or () if run and "score" in run]
+
+
+def mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """The standard deviation, where there are two at least."""
+    return stdev(values) if len(values) > 1 else None
+
+
+def shown(values: Sequence[float], digits: int = 2) -> str:
+    """ "84.12 ± 0.35"; without ± for one seed."""
+    if not values:
+        return NONE
+    deviation = spread(values)
+    return f"{fmean(values):.{digits}f}" + (f" ± {deviation:.{digits}f}" if deviation is not None else "")
+
+
+def plain(value: float | None, digits: int = 1) -> str:
+    return NONE if value is None else f"{value:.{digits}f}"
+
+
+def is_better(first: Sequence[float], second: Sequence[float]) -> Verdict | None:
+    """Whether the first scores more; "even" where seeds of one differ by more than both means; None if it is open."""
+    if not first or not second:
+        return None
+    difference = fmean(first) - fmean(second)
+    noise = max(spread(first) or 0.0, spread(second) or 0.0)
+    if difference == 0 or abs(difference) < noise:
+        return "even"
+    return "yes" if difference > 0 else "no"
+
+
+def tally(claim: str, found: Mapping[str, Verdict | None]) -> str | None:
+    """A claim of the paper, and for which of our rows it holds; None where there is nothing to say yet."""
+    judged = {name: verdict for name, verdict in found.items() if verdict is not None}
+    if not judged:
+        return None
+    holding = sum(verdict == "yes" for verdict in judged.values())
+    exceptions = [
+        f"{title} {', '.join(names)}"
+        for verdict, title in (("no", "not for"), ("even", "within the spread of the seeds for"))
+        if (names := [name for name, one in judged.items() if one == verdict])
+    ]
+    return f"{claim}: here for {holding} of {len(judged)}" + (f" ({'; '.join(exceptions)})" if exceptions else "") + "."
+
+
+def absent(figures: Mapping[str, Any], titles: Mapping[str, str]) -> list[str]:
+    """Lines for the rows that were skipped, and for runs that failed."""
+    lines = []
+    for name, row in figures.items():
+        if isinstance(row, Mapping) and "missing" in row:
+            lines.append(f"{titles.get(name, name)} was skipped: {row['missing']}.")
+        for sentence in dict.fromkeys(failures(row)):
+            lines.append(f"{titles.get(name, name)}: a run failed: {sentence}.")
+    return lines
+
+
+def failures(tree: Any) -> list[str]:
+    """The sentences of what failed, anywhere in a tree of figures."""
+    if isinstance(tree, Mapping):
+        if isinstance(tree.get("failed"), str):
+            return [tree["failed"]]
+        return [line for branch in tree.values() for line in failures(branch)]
+    return [line for branch in tree for line in failures(branch)] if isinstance(tree, list) else []

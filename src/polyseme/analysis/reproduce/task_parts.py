@@ -1,0 +1,118 @@
+"""Tables 1 to 3 and Figures 1 and 2 as trees of task models. They overlap: a model is trained once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from polyseme.analysis.reproduce.bench import Bench
+from polyseme.analysis.reproduce.measurement import Measurement, Missing, Tree
+from polyseme.analysis.reproduce.task_runs import TaskRun, testing, training
+from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.inputs import Where
+from polyseme.tasks.registry import find_task
+
+#: Where ELMo enters in the paper's best models (Tables 1 and 2).
+PLACES: dict[str, Where] = {
+    "squad": "both",
+    "snli": "both",
+    "srl": "input",
+    "coref": "input",
+    "ner": "input",
+    "sst": "input",
+}
+#: In the order of Table 1.
+ALL_TASKS = tuple(PLACES)
+#: Tables 2 and 3 have the first three in the paper; two that are quick to train stand beside them.
+ABLATED = ("squad", "snli", "srl", "ner", "sst")
+#: Figure 1 of the paper.
+SAMPLED = ("snli", "srl")
+
+Grow = Callable[[str, DataFiles], dict[str, Tree]]
+
+
+def table_1(bench: Bench) -> Tree:
+    """Baseline and ELMo; on test where the budget reads it and there is one."""
+
+    def row(task: str, data: DataFiles) -> dict[str, Tree]:
+        split = "test" if bench.budget.test and data.test is not None else "dev"
+        runs = {"baseline": TaskRun(task), "elmo": TaskRun(task, PLACES[task])}
+        found: dict[str, Tree] = {"split": split, "elmo_at": PLACES[task]}
+        for name, run in runs.items():
+            found[name] = {"dev": _seeds(bench, run, data)}
+            if split == "test":
+                found[name]["test"] = _seeds(bench, run, data, testing)
+        return found
+
+    return _by_task(bench, ALL_TASKS, row)
+
+
+def table_2(bench: Bench) -> Tree:
+    """No ELMo, its last layer only, and all layers with a strong and a weak pull towards their mean; on dev."""
+
+    def row(task: str, data: DataFiles) -> dict[str, Tree]:
+        elmo = TaskRun(task, PLACES[task])
+        runs = {
+            "baseline": TaskRun(task),
+            "last": replace(elmo, layers="last"),
+            "lambda_1": replace(elmo, penalty=1.0),
+            "lambda_0.001": elmo,
+        }
+        return {name: _seeds(bench, run, data) for name, run in runs.items()}
+
+    return _by_task(bench, ABLATED, row)
+
+
+def table_3(bench: Bench) -> Tree:
+    """ELMo at the input, at both ends, at the output; on dev."""
+
+    def row(task: str, data: DataFiles) -> dict[str, Tree]:
+        places: tuple[Where, ...] = ("input", "both", "output")
+        return {place: _seeds(bench, TaskRun(task, place), data) for place in places}
+
+    return _by_task(bench, ABLATED, row)
+
+
+def figure_1(bench: Bench) -> Tree:
+    """With and without ELMo on growing shares of the training data; on dev."""
+
+    def row(task: str, data: DataFiles) -> dict[str, Tree]:
+        runs = {"baseline": TaskRun(task), "elmo": TaskRun(task, PLACES[task])}
+        return {
+            name: [
+                {"share": share, "runs": _seeds(bench, replace(run, share=share), data)}
+                for share in bench.budget.shares
+            ]
+            for name, run in runs.items()
+        }
+
+    return _by_task(bench, SAMPLED, row)
+
+
+def figure_2(bench: Bench) -> Tree:
+    """The weights of the layers that a task learns, with ELMo at both ends."""
+    return _by_task(bench, ALL_TASKS, lambda task, data: {"runs": _seeds(bench, TaskRun(task, "both"), data)})
+
+
+def _by_task(bench: Bench, tasks: Sequence[str], row: Grow) -> Tree:
+    """A row for each task, with what its scores are; what has no data says so in its place."""
+    rows: dict[str, Any] = {}
+    for task in tasks:
+        found = bench.task_data(task)
+        if isinstance(found, Missing):
+            rows[task] = found
+        else:
+            folder, data = found
+            rows[task] = {"data": folder, "metric": find_task(task).metric, **row(task, data)}
+    return rows
+
+
+def _seeds(
+    bench: Bench,
+    run: TaskRun,
+    data: DataFiles,
+    measure: Callable[..., Measurement] = training,
+) -> list[Measurement]:
+    seeds = bench.budget.seeds_of(run.task)
+    return [measure(replace(run, seed=seed), data, bench.conditions(run.task)) for seed in seeds]

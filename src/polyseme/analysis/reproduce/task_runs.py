@@ -1,0 +1,136 @@
+"""Task models that are trained once and remembered: what the tables of tasks and `benchmarks/tasks.py` are made of.
+
+FOLDER/results/NAME.json    scores, learned mixes, history of a run          FOLDER/runs/NAME/    the run itself
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from polyseme.analysis.reproduce.measurement import Measurement, Result, digest_of, slug
+from polyseme.elmo import Elmo
+from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.definition import Preset
+from polyseme.tasks.inputs import Where
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.run import HISTORY, SCORES, RunPlan, change_preset, describe, describe_file, train_task
+from polyseme.tasks.task import Task
+from polyseme.tasks.training import Watch
+
+#: A run on a share of the data has more epochs, up to so many times as many: its epochs are short.
+LONGEST_STRETCH = 10
+#: Examples of dev that such a run is judged by after each of its many epochs.
+LOOKS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """A task model as the tables of the paper tell them apart."""
+
+    task: str
+    elmo: Where = "none"
+    layers: str = "all"
+    penalty: float = 0.001  #: λ of λ‖w‖² on the weights of the mix
+    share: float = 1.0  #: of the training data
+    seed: int = 0
+
+    @property
+    def title(self) -> str:
+        where = {"none": "baseline", "both": "ELMo at input and output"}.get(self.elmo, f"ELMo at the {self.elmo}")
+        parts = [self.task, where]
+        if self.elmo != "none":
+            parts += [*([f"{self.layers} layer"] if self.layers != "all" else []), f"λ {self.penalty:g}"]
+        if self.share < 1:
+            parts.append(f"{100 * self.share:g} % of the data")
+        return ", ".join([*parts, f"seed {self.seed}"])
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What all runs have in common."""
+
+    folder: Path
+    elmo: Elmo | None  #: None where only baselines are trained
+    model: str  #: as `Elmo.from_pretrained` takes it
+    preset: str = "cpu"  #: of the tasks' presets
+    changes: Mapping[str, Any] = field(default_factory=dict)  #: of that preset
+    dev_examples: int = 0  #: of dev, evenly spread; 0 for all
+    seconds: float = 600.0  #: that a run on all data should take, roughly
+
+
+def training(run: TaskRun, data: DataFiles, conditions: Conditions) -> Measurement:
+    """Train a network; its scores on dev, the weights of its mixes, its history."""
+    plan, settings = _planned(run, data, conditions)
+
+    def measure(watch: Watch) -> Result:
+        _ensure_trained(plan, conditions, watch)
+        scores = json.loads((plan.out / SCORES).read_text(encoding="utf-8"))
+        history = json.loads((plan.out / HISTORY).read_text(encoding="utf-8"))
+        kept = ("values", "mixes", "examples", "epochs", "best_epoch", "seconds")
+        score = scores["values"][find_task(run.task).metric]
+        return {"score": score, **{key: scores[key] for key in kept}, "history": [one["dev"] for one in history]}
+
+    seconds = conditions.seconds * min(1.0, run.share * _stretch(run.share) + 0.1)
+    return Measurement(run.title, settings, measure, f"train {run.task}", seconds)
+
+
+def testing(run: TaskRun, data: DataFiles, conditions: Conditions) -> Measurement:
+    """The scores of the same network on the test set."""
+    plan, settings = _planned(run, data, conditions)
+    assert data.test is not None
+    path = data.test
+
+    def measure(watch: Watch) -> Result:
+        _ensure_trained(plan, conditions, watch)
+        scores = Task.load(plan.out, model=conditions.model).evaluate(path)
+        return {"score": scores.values[find_task(run.task).metric], "values": scores.values}
+
+    tested = {**settings, "kind": "test", "test": describe_file(path)}
+    return Measurement(f"{run.title}, test", tested, measure, f"test {run.task}", 20.0)
+
+
+def _planned(run: TaskRun, data: DataFiles, conditions: Conditions) -> tuple[RunPlan, dict[str, Any]]:
+    """How a run is made, in a folder whose name tells runs with other settings apart."""
+    preset = _preset(run, conditions)
+    elmo = conditions.elmo if run.elmo != "none" else None
+    somewhere = RunPlan(
+        run.task, data, conditions.folder, preset, conditions.preset, run.seed, dev_examples=conditions.dev_examples
+    )
+    settings = _settings(somewhere, elmo)
+    folder = conditions.folder / "runs" / f"{slug(run.title)}-{digest_of(settings)[:10]}"
+    return replace(somewhere, out=folder), settings
+
+
+def _settings(plan: RunPlan, elmo: Elmo | None) -> dict[str, Any]:
+    """All that the result depends on: a model by its weights and not by its name, and no ELMo's choices without it."""
+    about = describe(plan, elmo)
+    about["model"] = elmo.fingerprint if elmo is not None else None
+    about["data"] = {split: file["sha256"] for split, file in about["data"].items()}
+    unused = {"model"} if elmo is not None else {"model", "layers", "mix_penalty", "elmo_dropout", "layer_norm"}
+    about["inputs"] = {name: value for name, value in about["inputs"].items() if name not in unused}
+    return {"kind": "train", **{name: value for name, value in about.items() if name not in ("polyseme", "version")}}
+
+
+def _preset(run: TaskRun, conditions: Conditions) -> Preset[Any]:
+    """A budget's sizes with the run's choices; epochs in which little is read are more in number."""
+    choices = {"elmo": run.elmo, "layers": run.layers, "mix_penalty": run.penalty, "model": conditions.model}
+    preset = change_preset(find_task(run.task).presets[conditions.preset], {**conditions.changes, **choices})
+    if run.share == 1:
+        return preset
+    training, stretch = preset.training, _stretch(run.share)
+    longer = {name: round(stretch * getattr(training, name)) for name in ("epochs", "patience", "halve_after")}
+    return change_preset(preset, {**longer, "share": run.share * training.share, "looks": LOOKS})
+
+
+def _stretch(share: float) -> float:
+    return min(1 / share, LONGEST_STRETCH)
+
+
+def _ensure_trained(plan: RunPlan, conditions: Conditions, watch: Watch) -> None:
+    if not (plan.out / SCORES).exists():
+        elmo = conditions.elmo if plan.preset.inputs.elmo != "none" else None
+        train_task(plan, resume=True, watch=watch, elmo=elmo)

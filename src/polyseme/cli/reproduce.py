@@ -1,0 +1,166 @@
+"""polyseme reproduce: the tables and figures of the paper, measured with a model and data of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.task_output import watch_training
+
+if TYPE_CHECKING:
+    from polyseme.analysis.reproduce.measurement import Measurement
+    from polyseme.analysis.reproduce.run import Reproduction, Wanted
+
+
+def reproduce(
+    out: Annotated[
+        Path, typer.Option(help="The folder of the report; with --render also a .md file.", metavar="REPORT")
+    ],
+    data: Annotated[Path | None, typer.Option(help="The folder with the data sets.", metavar="DIR")] = None,
+    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    budget: Annotated[
+        Literal["quick", "cpu", "full"], typer.Option(help="Minutes; about a night on two cores; the paper's sizes.")
+    ] = "cpu",
+    only: Annotated[
+        str | None, typer.Option(help="Some parts: table1 … table6, figure1, figure2, perplexity, senses, languages.")
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task, in the parts that train any; may be repeated.")
+    ] = None,
+    ask: Annotated[
+        list[str] | None,
+        typer.Option(help="For Table 4: a sentence with a word in [brackets], instead of ours.", metavar="TEXT"),
+    ] = None,
+    static: Annotated[
+        str, typer.Option(help="A file of word vectors (GloVe, word2vec, fastText) or glove-6b-50d.", metavar="FILE")
+    ] = "glove-6b-50d",
+    cove: Annotated[
+        Path | None, typer.Option(help="CoVe's weights, for its rows; --static: the vectors it reads.", metavar="FILE")
+    ] = None,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Only say what is to be done, and how long.")] = False,
+    render: Annotated[
+        Path | None, typer.Option(help="Only write the report of these results again.", metavar="RESULTS.json")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+) -> None:
+    """Measure every table and figure of the paper, beside its own: one HTML page, Markdown, and all figures as JSON.
+
+    What was measured is kept in the report's folder, so the same command goes on after a stop. Data that are not there
+    are skipped, with a line that says what was looked for.
+
+    Examples:
+
+      polyseme reproduce --data data --budget quick --out report --estimate
+
+      polyseme reproduce --data data --budget quick --only table4,senses --out report
+    """
+    if render is not None:
+        _render(render, out)
+        return
+    if data is None or not data.is_dir():
+        raise typer.BadParameter("give the folder that holds the data sets", param_hint="--data")
+    reproduction = _plan(data, out, model, budget, only, task, ask, static, cove, threads)
+    if estimate or not quiet:
+        wanted = reproduction.estimate()
+        _print_missing(wanted)
+        if estimate:
+            _print_estimate(wanted)
+            return
+    try:
+        with watch_training(quiet) as watch:
+            written = reproduction.run(watch, _say_nothing if quiet else _say_begun)
+    except KeyboardInterrupt:
+        if not quiet:
+            typer.echo(f"interrupted; {out} has what was measured, and the same command goes on", err=True)
+        raise
+    for path in written:
+        typer.echo(path.as_posix())
+
+
+def _plan(
+    data: Path,
+    out: Path,
+    model: str,
+    budget: Literal["quick", "cpu", "full"],
+    only: str | None,
+    tasks: list[str] | None,
+    ask: list[str] | None,
+    static: str,
+    cove: Path | None,
+    threads: int | None,
+) -> Reproduction:
+    import torch
+
+    from polyseme.analysis.reproduce.bench import Bench
+    from polyseme.analysis.reproduce.budgets import BUDGETS
+    from polyseme.analysis.reproduce.neighbours import QUESTIONS
+    from polyseme.analysis.reproduce.run import Reproduction
+    from polyseme.elmo import Elmo
+    from polyseme.tasks.registry import find_task
+
+    for name in tasks or ():
+        find_task(name)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    found = [str(Path(name).resolve()) if Path(name).exists() else name for name in (model, static)]
+    bench = Bench(
+        elmo=Elmo.from_pretrained(found[0], device="cpu"),
+        model=found[0],
+        data=data,
+        out=out,
+        budget=BUDGETS[budget],
+        static=found[1],
+        questions=tuple(ask or QUESTIONS),
+        cove=cove,
+    )
+    return Reproduction(bench, only.replace(" ", "").split(",") if only else (), tasks or ())
+
+
+def _render(results: Path, out: Path) -> None:
+    from polyseme.analysis.reproduce.report import read_results, report, write_markdown, write_report
+
+    found = read_results(results)
+    if out.suffix == ".md":
+        written = write_markdown(report(found), out)
+    else:
+        out.mkdir(parents=True, exist_ok=True)
+        written = write_report(found, out)
+    for path in written:
+        typer.echo(path.as_posix())
+
+
+def _print_missing(wanted: list[Wanted]) -> None:
+    for part in wanted:
+        for reason in part.missing:
+            typer.echo(f"{part.name}: skipped, {reason}", err=True)
+
+
+def _print_estimate(wanted: list[Wanted]) -> None:
+    from polyseme.analysis.reproduce.estimate import shown_time
+
+    total = sum(part.seconds for part in wanted)
+    rows = [(part.name, part.done, len(part.todo), part.seconds) for part in wanted]
+    rows.append(("all", sum(row[1] for row in rows), sum(row[2] for row in rows), total))
+    head = ["part", "done", "to do", "seconds"]
+    if not on_terminal():
+        print_tsv(head, rows)
+        return
+    table = new_table(*head[:3], "time", left=["part"])
+    for name, done, todo, seconds in rows:
+        table.add_row(name, str(done), str(todo), shown_time(seconds))
+    print_table(table)
+    typer.echo("What parts share is counted where it comes first; times are rough until something has been measured.")
+
+
+def _say_begun(measurement: Measurement, number: int, count: int, left: float) -> None:
+    from polyseme.analysis.reproduce.estimate import shown_time
+
+    typer.echo(f"[{number} of {count}] {measurement.title}; about {shown_time(left)} left", err=True)
+
+
+def _say_nothing(measurement: Measurement, number: int, count: int, left: float) -> None:
+    pass

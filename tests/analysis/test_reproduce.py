@@ -1,0 +1,242 @@
+"""polyseme reproduce, whole: on a few lines of every set, its figures are those that are computed without it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import polyseme
+from paper_data import TEXT, TINY, write_paper_data
+from small_lms import small_lm
+
+from polyseme.analysis.index import Index
+from polyseme.analysis.reproduce import task_runs
+from polyseme.analysis.reproduce.budgets import BUDGETS
+from polyseme.analysis.reproduce.neighbours import QUESTIONS
+from polyseme.analysis.senses import read_senses, tell_apart
+from polyseme.elmo import Elmo
+from polyseme.formats.native import save_native
+from polyseme.pretrain.evaluate import Likelihood
+from polyseme.pretrain.evaluate_files import evaluate_files
+from polyseme.tasks.data_files import find_data
+from polyseme.tasks.frozen import BiLMVectors, TableVectors
+from polyseme.tasks.probe import ProbeChoices, probe_tags
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.run import RunPlan, change_preset, train_task
+from polyseme.tasks.task import Task
+from polyseme.tasks.treebank import read_treebank
+from polyseme.tasks.wsd import evaluate_senses
+
+
+class Reproduced:
+    """A finished report, and what it was made of."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data, self.model, self.out = write_paper_data(folder / "data"), folder / "model", folder / "report"
+        self.static = str(self.data / "vectors.txt")
+        save_native(small_lm(), self.model)
+        self.elmo = Elmo.from_pretrained(self.model, device="cpu")
+
+    def run(self, *options: str, code: int = 0, model: Path | None = None, out: Path | None = None) -> Any:
+        """The command; the last option of a kind counts."""
+        given = {"--data": self.data, "--model": model or self.model, "--out": out or self.out}
+        words = [str(word) for pair in given.items() for word in pair]
+        return polyseme("reproduce", *words, "--static", self.static, "--budget", "quick", *options, code=code)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        parts: dict[str, Any] = json.loads((self.out / "reproduction.json").read_text(encoding="utf-8"))["parts"]
+        return parts
+
+    @property
+    def markdown(self) -> str:
+        return (self.out / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reproduced]:
+    """All parts, once for all tests of this file."""
+    folder = tmp_path_factory.mktemp("reproduce")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BUDGETS, "quick", TINY)
+        patch.setenv("POLYSEME_CACHE", str(folder / "cache"))
+        made = Reproduced(folder)
+        made.run()
+        yield made
+
+
+def train_directly(reproduced: Reproduced, folder: Path, seed: int, **choices: Any) -> tuple[float, RunPlan]:
+    definition, changes = find_task("ner"), TINY.changes["ner"]
+    common = {"static": reproduced.static, "model": str(reproduced.model)}
+    preset = change_preset(definition.presets["cpu"], {**common, **changes, **choices})
+    data = definition.find(reproduced.data / "ner" / "uner-ewt")
+    plan = RunPlan("ner", data, folder, preset, "cpu", seed)
+    return train_task(plan).scores.values["f1"], plan
+
+
+def test_scores_of_tasks_are_those_of_their_runs(reproduced: Reproduced, tmp_path: Path) -> None:
+    row = reproduced.parts["table1"]["ner"]
+    for seed in range(2):
+        dev, plan = train_directly(reproduced, tmp_path / f"none{seed}", seed, elmo="none")
+        assert row["baseline"]["dev"][seed]["score"] == dev
+        assert plan.data.test is not None
+        assert row["baseline"]["test"][seed]["score"] == Task.load(plan.out).evaluate(plan.data.test).values["f1"]
+    last, _ = train_directly(reproduced, tmp_path / "last", 0, elmo="input", layers="last")
+    assert reproduced.parts["table2"]["ner"]["last"][0]["score"] == last
+    output, _ = train_directly(reproduced, tmp_path / "output", 1, elmo="output")
+    assert reproduced.parts["table3"]["ner"]["output"][1]["score"] == output
+
+
+def test_every_part_has_its_rows(reproduced: Reproduced) -> None:
+    parts = reproduced.parts
+    assert list(parts["table1"]) == ["squad", "snli", "srl", "coref", "ner", "sst"]
+    assert {row["split"] for row in parts["table1"].values()} == {"dev", "test"}  # only ner has a test set
+    assert parts["table2"]["snli"]["lambda_0.001"] == parts["table1"]["snli"]["elmo"]["dev"]
+    assert parts["table3"]["snli"]["both"] == parts["table1"]["snli"]["elmo"]["dev"]
+    assert [one["share"] for one in parts["figure1"]["srl"]["elmo"]] == [0.5, 1.0]
+    half, whole = (one["runs"][0]["examples"]["train"] for one in parts["figure1"]["srl"]["elmo"])
+    assert half == round(whole / 2)
+    mixes = parts["figure2"]["coref"]["runs"][0]["mixes"]
+    assert [len(mixes[place]) for place in ("input", "output")] == [4, 4]  # three layers and the scale
+
+
+def test_what_the_frozen_model_knows(reproduced: Reproduced) -> None:
+    parts, elmo, data = reproduced.parts, reproduced.elmo, reproduced.data
+    found = evaluate_senses(BiLMVectors(elmo), data / "wsd", ["semeval2007"])["semeval2007"]
+    assert parts["table5"]["biLM"]["semeval2007"]["f1"] == found.f1
+    assert parts["table5"]["biLM"]["semeval2007"]["first_sense"] == found.first_sense_f1 == 0.5
+    files = find_data(data / "pos" / "en_ewt", (".conllu",))
+    train, dev, test = (read_treebank(path, "xpos") for path in (files.train, files.dev, files.test) if path)
+    choices = ProbeChoices(steps=TINY.probe_steps)
+    assert parts["table6"]["biLM"]["test"] == probe_tags(BiLMVectors(elmo), train, dev, test, choices).test
+    static = TableVectors.load(reproduced.static, [s.tokens for s in (*train, *dev, *test)])
+    assert parts["table6"]["static"]["dev"] == probe_tags(static, train, dev, test, choices).dev
+    path = data / "corpora" / "en" / "enwiki-heldout.txt"
+    likelihood = sum((one.likelihood for one in evaluate_files(small_lm(), [path])), Likelihood())
+    assert [parts["perplexity"][key] for key in ("forward", "backward", "average")] == list(likelihood.perplexities)
+    reports = tell_apart(elmo, read_senses(lang="en"))
+    assert [layer["share"] for layer in parts["senses"]["layers"]] == [report.share for report in reports]
+
+
+def test_neighbours_are_those_of_the_index(reproduced: Reproduced) -> None:
+    found = reproduced.parts["table4"]
+    index = Index.in_memory(reproduced.elmo, [text for text in TEXT.split("\n") if text])
+    assert found["tokens"] == len(index)
+    assert [asked["question"] for asked in found["biLM"]] == list(QUESTIONS)
+    for asked in found["biLM"]:
+        nearest = index.neighbours(asked["question"], k=3)
+        assert [one["sentence"] for one in asked["found"]] == [one.marked for one in nearest]
+        assert [one["similarity"] for one in asked["found"]] == pytest.approx([one.similarity for one in nearest])
+    assert set(found["static"]) == {"play", "bank", "present"}
+    assert all(word != other for word, near in found["static"].items() for other, _ in near)
+
+
+def test_the_report_shows_these_figures_beside_the_papers(reproduced: Reproduced) -> None:
+    parts, text = reproduced.parts, reproduced.markdown
+    snli = [f"{runs[0]['score']:.2f}" for runs in (parts["table2"]["snli"][name] for name in ("baseline", "last"))]
+    assert re.search(rf"\| SNLI \| {snli[0]} \| {snli[1]} \|.*\| 88\.1 \| 89\.1 \| 89\.3 \| 89\.5 \|", text)
+    layers = [f"{100 * share:.1f}" for share in parts["table6"]["biLM"]["test"]]
+    assert re.search(rf"\| biLM, layer 1 \| [\d.]+ \| {layers[1]} \| 97\.3 \|", text)
+    assert f"{parts['perplexity']['forward']:.1f} | {parts['perplexity']['backward']:.1f}" in text
+    assert "91.93 ± 0.19" in text
+    assert "Korean was skipped: looked for the folder pos/ko_gsd" in text
+
+
+def test_the_page_needs_nothing_else(reproduced: Reproduced) -> None:
+    page = (reproduced.out / "report.html").read_text(encoding="utf-8")
+    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert sources
+    assert all(source.startswith(("data:image/svg+xml;base64,", "#")) for source in sources)
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", reproduced.markdown)
+    assert pictures == ["figure-1.svg", "figure-2.svg", "senses.svg", "languages.svg"]
+    assert all((reproduced.out / name).read_bytes().startswith(b"<?xml") for name in pictures)
+
+
+def test_what_is_there_is_not_measured_again(reproduced: Reproduced, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: Any, **options: Any) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(task_runs, "train_task", refuse)
+    before = (reproduced.out / "report.html").read_bytes()
+    reproduced.run()
+    assert (reproduced.out / "report.html").read_bytes() == before
+    rows = [line.split("\t") for line in reproduced.run("--estimate").stdout.splitlines()]
+    assert rows[0] == ["part", "done", "to do", "seconds"]
+    assert {row[2] for row in rows[1:]} == {"0"}
+
+
+def test_the_report_is_made_anew_from_the_figures(reproduced: Reproduced, tmp_path: Path) -> None:
+    results = str(reproduced.out / "reproduction.json")
+    polyseme("reproduce", "--render", results, "--out", str(tmp_path / "again"))
+    for name in ("report.html", "report.md", "reproduction.json", "figure-1.svg"):
+        assert (tmp_path / "again" / name).read_bytes() == (reproduced.out / name).read_bytes()
+    polyseme("reproduce", "--render", results, "--out", str(tmp_path / "page.md"))
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == reproduced.markdown
+
+
+def test_figures_of_other_models_and_budgets_never_mix(reproduced: Reproduced, tmp_path: Path) -> None:
+    save_native(small_lm(seed=1), tmp_path / "other")
+    refused = reproduced.run(model=tmp_path / "other", code=1)
+    assert re.search(r"holds a report of another model \(.*\), and figures of both are never mixed", refused.stderr)
+    refused = reproduced.run("--budget", "cpu", code=1)
+    assert "another budget (quick, and now cpu)" in refused.stderr
+    elsewhere = reproduced.run("--estimate", model=tmp_path / "other", out=tmp_path / "report").stdout
+    assert elsewhere.splitlines()[1].split("\t")[:3] == ["table1", "0", "18"]  # ten and, for two seeds and test, eight
+
+
+def test_an_interrupted_report_goes_on(reproduced: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options, out, trained = ("--only", "table3", "--task", "ner"), tmp_path / "report", list[str]()
+
+    def interrupted(plan: RunPlan, **given: Any) -> Any:
+        trained.append(plan.out.name)
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return train_task(plan, **given)
+
+    monkeypatch.setattr(task_runs, "train_task", interrupted)
+    stopped = reproduced.run(*options, out=out, code=130)
+    assert "the same command goes on" in stopped.stderr
+    table = json.loads((out / "reproduction.json").read_text(encoding="utf-8"))["parts"]["table3"]["ner"]
+    assert [run is not None for place in ("input", "both", "output") for run in table[place]] == [True] * 2 + [
+        False
+    ] * 4
+    reproduced.run(*options, out=out)
+    assert trained[2:4] == [trained[2]] * 2  # the one that was stopped is the next
+    assert len(trained) == 7
+    again = json.loads((out / "reproduction.json").read_text(encoding="utf-8"))["parts"]["table3"]["ner"]
+    without_time = [
+        [{**run, "seconds": 0} for run in row[place]]
+        for row in (again, reproduced.parts["table3"]["ner"])
+        for place in ("input", "both", "output")
+    ]
+    assert without_time[:3] == without_time[3:]
+
+
+def test_a_run_that_fails_leaves_the_others_alone(
+    reproduced: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diverging = {**TINY.changes["ner"], "rate": 1e30}
+    monkeypatch.setitem(BUDGETS, "quick", replace(TINY, changes={**TINY.changes, "ner": diverging}))
+    options = ("--only", "table3,senses", "--task", "ner")
+    failed = reproduced.run(*options, out=tmp_path / "report", code=1)
+    assert "measurements failed; the report says which" in failed.stderr
+    text = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    assert "NER: a run failed: the loss is" in text
+    assert "| token layer | 1.000 | 1.000 |" in text
+
+
+def test_what_is_not_there_is_named(reproduced: Reproduced, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    said = reproduced.run("--data", str(empty), "--estimate", out=tmp_path / "report").stderr
+    assert "table4: skipped, looked for corpora/en/enwiki-heldout.txt or corpora/en/en-everyday.txt" in said
+    assert f"ner/conll-2003 or ner/uner-ewt with files named train and dev in {empty}" in said
+    assert "table5: skipped, looked for semcor.data.xml, semcor.gold.key.txt, semeval2007.data.xml" in said
+    said = reproduced.run("--only", "table7", code=1).stderr
+    assert "there is no part 'table7'; there are: table1, table2" in said
+    assert "there is no task 'nre'" in reproduced.run("--task", "nre", code=1).stderr
