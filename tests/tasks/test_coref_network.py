@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from tasks.small_features import WHERE, small_features, small_inputs
@@ -92,9 +94,55 @@ def test_the_loss_is_that_of_all_true_antecedents_together() -> None:
 
 
 def test_spans_know_their_chain() -> None:
-    ranking = Ranking(torch.tensor([0, 1, 4]), torch.tensor([0, 1, 5]), torch.zeros(3, 1))
+    starts, lasts = torch.tensor([0, 1, 4]), torch.tensor([0, 1, 5])
     mentions = torch.tensor([[0, 0, 1], [4, 5, 2], [1, 8, 3]])  # the last one is wider than any candidate
-    assert chain_of_spans(ranking, mentions, 9, 3).tolist() == [1, 0, 2]
+    assert chain_of_spans(starts, lasts, mentions, 9, 3).tolist() == [1, 0, 2]
+    assert chain_of_spans(starts, lasts, None, 9, 3).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_in_training_true_mentions_are_kept_beside_the_best_spans(seed: int) -> None:
+    """With the scores of a new network alone, links to learn from would be there only by chance."""
+    torch.manual_seed(seed)
+    network, features = ranker()
+    [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
+    mentions = sorted(mention for chain in TEXT.chains.values() for mention in chain)
+    kept = network.train().rank(document)
+    spans = zip(kept.starts.tolist(), (kept.lasts + 1).tolist(), kept.chains.tolist(), strict=True)
+    found = [(start, end) for start, end, chain in spans if chain]
+    told, untold = network.eval().rank(document), network.rank(replace(document, mentions=None))
+    assert found == mentions
+    assert torch.equal(told.starts, untold.starts) and torch.equal(told.lasts, untold.lasts)
+    best = set(zip(untold.starts.tolist(), untold.lasts.tolist(), strict=True))
+    assert best <= set(zip(kept.starts.tolist(), kept.lasts.tolist(), strict=True))
+
+
+def test_a_new_network_tells_spans_apart() -> None:
+    """With PyTorch's own start the scores of different spans would differ by a few hundredths, and learning be slow."""
+    torch.manual_seed(0)
+    network = TASK.network(CorefSizes(), GENRES, small_inputs(small_features("none"))).eval()
+    spans = torch.randn(200, network.mention.in_features)
+    with torch.no_grad():
+        mentions = network.mention_score(network.mention(spans))
+        pairs = network.pair_score(network.product(spans) + network.anaphor(spans) + network.antecedent(spans.flip(0)))
+    assert 0.5 < float(mentions.std()) < 4
+    assert 0.5 < float(pairs.std()) < 4
+
+
+def test_a_few_steps_on_one_document_find_its_chains() -> None:
+    """The whole way from spans to links, loss and back."""
+    torch.manual_seed(0)
+    features = small_features("none")
+    sizes = replace(SIZES, hidden=20, scorer=20, antecedents=20)
+    network = TASK.network(sizes, GENRES, small_inputs(features))
+    batch = TASK.collate([TEXT], GENRES, features)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
+    for _ in range(40):
+        optimizer.zero_grad()
+        network.train()(batch).backward()
+        optimizer.step()
+    [found] = network.eval().predict(batch)
+    assert sorted(found) == sorted([list(mention) for mention in chain] for chain in TEXT.chains.values())
 
 
 def test_chains_follow_the_best_antecedents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +150,7 @@ def test_chains_follow_the_best_antecedents(monkeypatch: pytest.MonkeyPatch) -> 
     [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
     scores = torch.tensor([[0, -9, -9], [0, -1, -9], [0, 1, 2], [0, -1, 3], [0, -2, -1], [0, 5, 1]]).float()
     places = torch.arange(6)
-    monkeypatch.setattr(network, "rank", lambda given: Ranking(places, places, scores))
+    monkeypatch.setattr(network, "rank", lambda given: Ranking(places, places, torch.zeros_like(places), scores))
     assert network.predict([document]) == [[[[0, 1], [2, 3]], [[1, 2], [3, 4]], [[4, 5], [5, 6]]]]
 
 

@@ -53,7 +53,7 @@ def test_every_parameter_takes_part(elmo: str) -> None:
     network(TASK.collate(PAIRS, LABELS, features)).backward()
     still = [name for name, p in network.named_parameters() if p.requires_grad and (p.grad is None or not p.grad.any())]
     assert [name for name in still if "mix" not in name and "characters.weight" not in name] == []
-    assert network.encoder.lstm.input_size == network.tokens.input_width
+    assert network.encoder.from_left[0].input_size == network.tokens.input_width
     assert (network.tokens.output_width > 0) == (elmo in ("output", "both"))
 
 

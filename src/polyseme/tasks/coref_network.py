@@ -63,6 +63,7 @@ class Ranking:
 
     starts: Tensor  # [M]
     lasts: Tensor  # [M]
+    chains: Tensor  # [M] the true chain of each, 0 where it is no mention or nothing is known
     scores: Tensor  # [M, 1 + A]: of no antecedent, of the span before, of the one before that …
 
 
@@ -89,6 +90,8 @@ class SpanRanker(TaskNetwork):
         self.product = nn.Linear(span, sizes.scorer)
         self.pair = nn.Linear(features, sizes.scorer, bias=False)
         self.pair_score = scorer(sizes.scorer, sizes.dropout)
+        for part in (self.head, self.mention, self.anaphor, self.antecedent, self.product, self.pair):
+            part.apply(start_for_relu)
 
     def forward(self, batch: list[DocumentBatch]) -> Tensor:
         return torch.stack([self._loss(document) for document in batch]).mean()
@@ -98,16 +101,23 @@ class SpanRanker(TaskNetwork):
         return [self._chains(document) for document in batch]
 
     def rank(self, document: DocumentBatch) -> Ranking:
-        """Find the spans that may be mentions, and score each against those before it."""
+        """Find the spans that may be mentions, and score each against those before it.
+
+        In training, true mentions are kept beside the best spans. Left to the scores of a new network, hardly any of
+        them would be there, and nothing would be learned of links for thousands of steps.
+        """
         x, h = self._read(document)
         starts, lasts = candidate_spans(document.sentences, self.sizes.widest)
         spans = self._span_vectors(x, h, starts, lasts)  # [S, G]
         scores = self.mention_score(self.mention(spans)).squeeze(1)  # [S]
-        most = math.ceil(self.sizes.kept * len(x))
+        chains = chain_of_spans(starts, lasts, document.mentions, len(x), self.sizes.widest)  # [S]
         order = torch.argsort(scores.detach(), descending=True, stable=True).tolist()
-        kept = torch.tensor(keep_spans(starts.tolist(), lasts.tolist(), order, most), device=x.device)
+        most = math.ceil(self.sizes.kept * len(x))
+        keep = torch.zeros_like(starts, dtype=torch.bool)  # [S]; candidates are in order already
+        keep[keep_spans(starts.tolist(), lasts.tolist(), order, most)] = True
+        kept = (keep | (chains > 0) if self.training else keep).nonzero().squeeze(1)  # [M]
         starts, lasts, spans, scores = starts[kept], lasts[kept], spans[kept], scores[kept]
-        return Ranking(starts, lasts, self._antecedent_scores(document, starts, spans, scores))
+        return Ranking(starts, lasts, chains[kept], self._antecedent_scores(document, starts, spans, scores))
 
     def _read(self, document: DocumentBatch) -> tuple[Tensor, Tensor]:
         """What the words say by themselves [N, F] and in their sentences [N, E]."""
@@ -155,7 +165,7 @@ class SpanRanker(TaskNetwork):
         """−log of the probability of all true antecedents of a span, or of none; the mean over spans."""
         assert document.mentions is not None, "a loss needs chains"
         ranking = self.rank(document)
-        chains = chain_of_spans(ranking, document.mentions, len(document.speakers), self.sizes.widest)  # [M]
+        chains = ranking.chains
         count = ranking.scores.shape[1] - 1
         before = torch.arange(len(chains), device=chains.device)[:, None] - torch.arange(1, count + 1).to(chains)
         same = (chains[:, None] == chains[before.clamp(min=0)]) & (before >= 0) & (chains[:, None] > 0)  # [M, A]
@@ -186,12 +196,27 @@ class SpanRanker(TaskNetwork):
 def scorer(hidden: int, dropout: float) -> nn.Sequential:
     """What follows the first layer of a scorer: ReLU, a second layer, one number."""
     drop = nn.Dropout(dropout)
-    return nn.Sequential(nn.ReLU(), drop, nn.Linear(hidden, hidden), nn.ReLU(), drop, nn.Linear(hidden, 1))
+    layers = nn.Sequential(nn.ReLU(), drop, nn.Linear(hidden, hidden), nn.ReLU(), drop, nn.Linear(hidden, 1))
+    return layers.apply(start_for_relu)
 
 
-def chain_of_spans(ranking: Ranking, mentions: Tensor, count: int, widest: int) -> Tensor:
-    """The chain of each kept span, 0 where it is no mention. [M]"""
+def start_for_relu(part: nn.Module) -> None:
+    """Weights that keep the size of what goes through a ReLU (He et al., 2015).
+
+    PyTorch's own start makes it 2.4 times smaller at each layer; behind three of them, all spans score the same, and
+    after 48 steps on three documents no link was found where this start finds a quarter of them.
+    """
+    if isinstance(part, nn.Linear):
+        nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
+        if part.bias is not None:
+            nn.init.zeros_(part.bias)
+
+
+def chain_of_spans(starts: Tensor, lasts: Tensor, mentions: Tensor | None, count: int, widest: int) -> Tensor:
+    """The chain of each span of a document of ``count`` tokens, 0 where it is no mention. [S]"""
+    if mentions is None:
+        return torch.zeros_like(starts)
     table = torch.zeros(count, widest, dtype=torch.int64, device=mentions.device)
     narrow = mentions[mentions[:, 1] - mentions[:, 0] < widest]
     table[narrow[:, 0], narrow[:, 1] - narrow[:, 0]] = narrow[:, 2]
-    return table[ranking.starts, ranking.lasts - ranking.starts]
+    return table[starts, lasts - starts]

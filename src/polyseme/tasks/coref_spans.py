@@ -18,7 +18,7 @@ def candidate_spans(sentences: Tensor, widest: int) -> tuple[Tensor, Tensor]:
 
 
 def keep_spans(starts: Sequence[int], lasts: Sequence[int], order: Sequence[int], most: int) -> list[int]:
-    """Of spans in the ``order`` of their scores, the first ``most`` that cross none kept before; by their place.
+    """Of spans in the ``order`` of their scores, the first ``most`` that cross none kept before.
 
     Two spans cross if they share tokens and neither lies in the other.
     """
@@ -37,7 +37,7 @@ def keep_spans(starts: Sequence[int], lasts: Sequence[int], order: Sequence[int]
             kept.append(number)
             latest[start] = max(latest.get(start, -1), last)
             earliest[last] = min(earliest.get(last, start), start)
-    return sorted(kept, key=lambda number: (starts[number], lasts[number]))
+    return kept
 
 
 def head_vectors(scores: Tensor, x: Tensor, starts: Tensor, lasts: Tensor) -> Tensor:

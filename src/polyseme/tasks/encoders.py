@@ -2,31 +2,61 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
-class BiLSTM(nn.Module):
-    """Bidirectional LSTM layers over sentences of different lengths; padding is never read."""
+class BiRNN(nn.Module):
+    """Bidirectional recurrent layers over sentences of different lengths; padding is never read.
+
+    Two networks that read padded sentences, one of them turned, take a third to two thirds of the time of one over
+    packed sentences, which PyTorch runs on a CPU step by step with ever fewer rows.
+    """
+
+    kind: ClassVar[type[nn.LSTM] | type[nn.GRU]]
 
     def __init__(self, width: int, hidden: int, *, layers: int = 1, dropout: float = 0.0) -> None:
         super().__init__()
-        self.lstm = nn.LSTM(
-            width, hidden, layers, batch_first=True, bidirectional=True, dropout=dropout if layers > 1 else 0.0
-        )
+        widths = [width, *([2 * hidden] * (layers - 1))]
+        self.from_left = nn.ModuleList(self.kind(size, hidden) for size in widths)
+        self.from_right = nn.ModuleList(self.kind(size, hidden) for size in widths)
+        self.dropout = nn.Dropout(dropout)
         self.width = 2 * hidden
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """[B, N, width in] and [B] → [B, N, 2 hidden], zeros where no token stands"""
         if x.shape[1] == 0:
             return x.new_zeros(x.shape[0], 0, self.width)
-        whole = lengths.cpu().clamp(min=1)  # a sentence without tokens is read as one of padding, and masked below
-        packed = pack_padded_sequence(x, whole, batch_first=True, enforce_sorted=False)
-        out, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=x.shape[1])
-        if whole.equal(lengths.cpu()):
-            return out
-        return out * (lengths > 0).to(x.device)[:, None, None]
+        turn = Turn(lengths, x.shape[1])
+        y = x.transpose(0, 1)  # [N, B, width in]
+        for number, (left, right) in enumerate(zip(self.from_left, self.from_right, strict=True)):
+            y = self.dropout(y) if number else y
+            y = torch.cat([left(y)[0], turn(right(turn(y))[0])], dim=2)  # [N, B, 2 hidden]
+        return (y * turn.inside).transpose(0, 1)
+
+
+class BiLSTM(BiRNN):
+    kind = nn.LSTM
+
+
+class BiGRU(BiRNN):
+    kind = nn.GRU
+
+
+class Turn:
+    """Sentences from right to left, each within its own length: padding stands behind the end in both orders."""
+
+    def __init__(self, lengths: Tensor, count: int) -> None:
+        places = torch.arange(count, device=lengths.device)[:, None]  # [N, 1]
+        here = places < lengths[None, :]  # [N, B]
+        self.inside = here[:, :, None]  # [N, B, 1] whether a token stands there
+        self.places = torch.where(here, lengths[None, :] - 1 - places, places)[:, :, None]  # [N, B, 1]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """[N, B, D] → [N, B, D]"""
+        return x.gather(0, self.places.expand_as(x))
 
 
 class VariationalDropout(nn.Module):

@@ -13,6 +13,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from polyseme.tasks.encoders import Turn
+
 
 class HighwayLSTM(nn.Module):
     """One layer, from left to right."""
@@ -59,13 +61,10 @@ class AlternatingHighwayLSTM(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """[B, N, width] and [B] → [B, N, hidden], zeros where no token stands"""
-        places = torch.arange(x.shape[1], device=x.device)[:, None]  # [N, 1]
-        inside = places < lengths[None, :]  # [N, B]
-        turned = torch.where(inside, lengths[None, :] - 1 - places, places)[:, :, None]  # [N, B, 1]
-        y = x.transpose(0, 1)  # [N, B, width]; padding stands behind the end in both orders, so it is never read
+        turn = Turn(lengths, x.shape[1])
+        y = x.transpose(0, 1)  # [N, B, width]
         for layer in self.layers:
-            y = layer(y, self.dropout)
-            y = y.gather(0, turned.expand_as(y))
+            y = turn(layer(y, self.dropout))
         if len(self.layers) % 2:
-            y = y.gather(0, turned.expand_as(y))
-        return (y * inside[:, :, None]).transpose(0, 1)
+            y = turn(y)
+        return (y * turn.inside).transpose(0, 1)

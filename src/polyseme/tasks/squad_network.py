@@ -15,11 +15,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from polyseme.tasks.attention import TrilinearSimilarity, masked_softmax
 from polyseme.tasks.definition import TaskNetwork
-from polyseme.tasks.encoders import VariationalDropout
+from polyseme.tasks.encoders import BiGRU, VariationalDropout
 from polyseme.tasks.inputs import TokenBatch, TokenInputs, TokenVectors
 from polyseme.tasks.paragraphs import TextBatch, text_vectors
 
@@ -112,20 +111,6 @@ class Bidaf(TaskNetwork):
         read = torch.bmm(masked_softmax(self.self_similarity(x, x), others), x)
         merged: Tensor = self.dropout(torch.relu(self.self_merged(torch.cat([x, read, x * read], dim=2))))
         return merged
-
-
-class BiGRU(nn.Module):
-    """A bidirectional GRU over sequences of different lengths; padding is never read."""
-
-    def __init__(self, width: int, hidden: int) -> None:
-        super().__init__()
-        self.gru = nn.GRU(width, hidden, batch_first=True, bidirectional=True)
-
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """[B, N, width] and [B] → [B, N, 2 hidden], zeros where no token stands"""
-        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        out: Tensor = pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=x.shape[1])[0]
-        return out
 
 
 def best_spans(starts: Tensor, ends: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
