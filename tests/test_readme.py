@@ -23,6 +23,7 @@ PAGES = (
     "docs/training.md",
     "docs/tasks.md",
     "docs/analysis.md",
+    "docs/reproduction.md",
     "docs/demo.md",
     "docs/serve.md",
 )

@@ -33,6 +33,12 @@ from polyseme.tasks.treebank import read_treebank
 from polyseme.tasks.wsd import evaluate_senses
 
 
+def figures(out: Path) -> dict[str, Any]:
+    """By part."""
+    parts = json.loads((out / "reproduction.json").read_text(encoding="utf-8"))["parts"]
+    return {name: part["figures"] for name, part in parts.items()}
+
+
 class Reproduced:
     """A finished report, and what it was made of."""
 
@@ -50,8 +56,7 @@ class Reproduced:
 
     @property
     def parts(self) -> dict[str, Any]:
-        parts: dict[str, Any] = json.loads((self.out / "reproduction.json").read_text(encoding="utf-8"))["parts"]
-        return parts
+        return figures(self.out)
 
     @property
     def markdown(self) -> str:
@@ -201,14 +206,14 @@ def test_an_interrupted_report_goes_on(reproduced: Reproduced, tmp_path: Path, m
     monkeypatch.setattr(task_runs, "train_task", interrupted)
     stopped = reproduced.run(*options, out=out, code=130)
     assert "the same command goes on" in stopped.stderr
-    table = json.loads((out / "reproduction.json").read_text(encoding="utf-8"))["parts"]["table3"]["ner"]
+    table = figures(out)["table3"]["ner"]
     assert [run is not None for place in ("input", "both", "output") for run in table[place]] == [True] * 2 + [
         False
     ] * 4
     reproduced.run(*options, out=out)
     assert trained[2:4] == [trained[2]] * 2  # the one that was stopped is the next
     assert len(trained) == 7
-    again = json.loads((out / "reproduction.json").read_text(encoding="utf-8"))["parts"]["table3"]["ner"]
+    again = figures(out)["table3"]["ner"]
     without_time = [
         [{**run, "seconds": 0} for run in row[place]]
         for row in (again, reproduced.parts["table3"]["ner"])

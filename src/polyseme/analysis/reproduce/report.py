@@ -9,10 +9,11 @@ from typing import Any
 
 from polyseme.analysis.reproduce.budgets import BUDGETS
 from polyseme.analysis.reproduce.document import Document, Section
+from polyseme.analysis.reproduce.guide import guide
 from polyseme.analysis.reproduce.html import to_html
 from polyseme.analysis.reproduce.markdown import to_markdown
 from polyseme.analysis.reproduce.measurement import write_json
-from polyseme.analysis.reproduce.parts import PARTS
+from polyseme.analysis.reproduce.parts import PARTS, Part
 from polyseme.errors import InputError
 from polyseme.files.atomic import replace_when_complete
 
@@ -54,16 +55,27 @@ def write_markdown(document: Document, path: Path) -> list[Path]:
 def report(results: Results) -> Document:
     """Every part, whether it was run or not."""
     parts: Mapping[str, Any] = results.get("parts", {})
-    sections = [part.section(parts.get(name) or {}) for name, part in PARTS.items()]
-    return Document(TITLE, [_about(results), *sections])
+    sections = [_shown(part, parts.get(name, {})) for name, part in PARTS.items()]
+    return Document(TITLE, [_about(results), *sections, guide()])
+
+
+def _shown(part: Part, found: Results) -> Section:
+    """A part, and how much of it was done."""
+    section = part.section(found.get("figures") or {})
+    done, planned = found.get("done", 0), found.get("planned", 1)
+    if done == planned:
+        return section
+    progress = f"{done} of {planned} measurements are done." if done else "Not run yet."
+    lead, *blocks = section.blocks
+    return Section(section.title, [lead, progress, *blocks])
 
 
 def _about(results: Results) -> Section:
     """What was run, with which model."""
     lines = [
         'Every table and figure of "Deep contextualized word representations" (Peters et al., 2018), measured by '
-        "`polyseme reproduce`, beside the paper's figures. Our words for a claim of the paper end with what was found "
-        "here.",
+        "`polyseme reproduce`, beside the paper's figures. The notes take up the paper's claims, and say for which "
+        "rows they hold here.",
     ]
     model, budget = results.get("model"), results.get("budget")
     if model is None or budget is None:

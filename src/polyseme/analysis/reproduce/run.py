@@ -93,8 +93,13 @@ class Reproduction:
 
     def results(self) -> dict[str, Any]:
         """All figures that are there, of every part."""
-        parts = {name: self.bench.shelf.filled(tree) for name, tree in self.trees.items()}
+        parts = {name: self._figures(tree) for name, tree in self.trees.items()}
         return {"version": VERSION, **self.bench.describe(), "parts": parts}
+
+    def _figures(self, tree: Tree) -> dict[str, Any]:
+        planned = {one.digest: one for one in leaves(tree) if isinstance(one, Measurement)}
+        done = sum(self.bench.shelf.record(one) is not None for one in planned.values())
+        return {"done": done, "planned": len(planned), "figures": self.bench.shelf.filled(tree)}
 
     def _write(self) -> list[Path]:
         return write_report(self.results(), self.bench.out)

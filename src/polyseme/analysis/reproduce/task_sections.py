@@ -27,7 +27,7 @@ def table_1(figures: Figures) -> Section:
         rows.append([
             TITLES[task], about, shown(baseline), shown(elmo),
             *_gain(mean(baseline), mean(elmo)), _count(baseline, elmo),
-            _with_spread(theirs.previous, theirs.previous_spread), f"{theirs.baseline:g}",
+            _with_spread(theirs.previous, theirs.previous_spread), _with_spread(theirs.baseline, None),
             _with_spread(theirs.elmo, theirs.spread), f"{theirs.absolute:g} / {theirs.relative:g} %",
         ])  # fmt: skip
     head = ["task", "score, data", "baseline", "+ ELMo", "gain", "less error", "seeds"]
@@ -177,7 +177,8 @@ def _count(*columns: Sequence[float]) -> str:
 
 
 def _with_spread(value: float, spread: float | None) -> str:
-    return f"{value:g}" + (f" ± {spread:g}" if spread is not None else "")
+    digits = 1 if round(value, 1) == value else 2
+    return f"{value:.{digits}f}" + (f" ± {spread:g}" if spread is not None else "")
 
 
 def _sets(figures: Figures) -> str | None:

@@ -1,0 +1,167 @@
+"""A report says what its figures say: means and spreads, claims that hold or not, what was skipped or failed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polyseme.analysis.reproduce.document import Document, Notes, Section, Table
+from polyseme.analysis.reproduce.html import to_html
+from polyseme.analysis.reproduce.markdown import to_markdown
+from polyseme.analysis.reproduce.model_sections import table_5, table_6
+from polyseme.analysis.reproduce.paper import TABLE_1
+from polyseme.analysis.reproduce.report import read_results, report
+from polyseme.analysis.reproduce.scores import is_better, shown, tally
+from polyseme.analysis.reproduce.task_sections import figure_1, figure_2, table_1, table_2
+from polyseme.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+
+
+def runs(*scores: float, mixes: dict[str, list[float]] | None = None) -> list[dict[str, Any]]:
+    """What a training gives, by seed."""
+    about = {"examples": {"train": 1200, "dev": 80}, "mixes": mixes or {}}
+    return [{"score": score, **about, "history": [score - 1, score, score - 2]} for score in scores]
+
+
+def row(**columns: Any) -> dict[str, Any]:
+    return {"data": "ner/uner-ewt", "metric": "f1", **columns}
+
+
+def text_of(section: Section) -> str:
+    return to_markdown(Document("t", [section]))
+
+
+def test_scores_as_people_write_them() -> None:
+    assert shown([]) == "–"
+    assert shown([84.123]) == "84.12"
+    assert shown([84.0, 85.0]) == "84.50 ± 0.71"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ([2.0], [1.0], "yes"),
+        ([1.0], [2.0], "no"),
+        ([1.0], [1.0], "even"),
+        ([1.0, 3.0], [1.5], "even"),
+        ([], [1.0], None),
+    ],
+)
+def test_a_difference_counts_where_seeds_differ_less(
+    first: list[float], second: list[float], verdict: str | None
+) -> None:
+    assert is_better(first, second) == verdict
+
+
+def test_a_claim_names_its_exceptions() -> None:
+    assert tally("Up", {"a": None}) is None
+    assert tally("Up", {"a": "yes", "b": None}) == "Up: here for 1 of 1."
+    found = tally("Up", {"a": "yes", "b": "no", "c": "even"})
+    assert found == "Up: here for 1 of 3 (not for b; within the spread of the seeds for c)."
+
+
+def test_gains_of_table_1() -> None:
+    """From 80 to 85 of 100, a quarter of the error is gone."""
+    figures = {
+        "ner": row(split="test", baseline={"test": runs(79.0, 81.0)}, elmo={"test": runs(85.0, 85.0)}),
+        "sst": {"missing": "looked for the folder sst"},
+        "srl": row(split="dev", baseline={"dev": [None]}, elmo={"dev": [{"failed": "the loss is nan"}]}),
+    }
+    text = text_of(table_1(figures))
+    assert "| NER | f1, ner/uner-ewt (test) | 80.00 ± 1.41 | 85.00 ± 0.00 | +5.00 | 25.0 % | 2 | 91.93 ± 0.19 |" in text
+    assert "| SRL | f1, ner/uner-ewt (dev) | – | – | – | – | – | 81.7 |" in text
+    assert "ELMo is better than the baseline (in the paper for 6 of 6): here for 1 of 1." in text
+    assert "SST-5 was skipped: looked for the folder sst." in text
+    assert "SRL: a run failed: the loss is nan." in text
+
+
+def test_the_gains_of_the_paper_are_what_its_scores_say() -> None:
+    for gain in TABLE_1.values():
+        assert gain.elmo - gain.baseline == pytest.approx(gain.absolute, abs=0.011)
+        assert 100 * gain.absolute / (100 - gain.baseline) == pytest.approx(gain.relative, abs=0.1)
+
+
+def test_claims_of_table_2() -> None:
+    columns = {"baseline": runs(80), "last": runs(85), "lambda_1": runs(83), "lambda_0.001": runs(84)}
+    text = text_of(table_2({"srl": row(**columns)}))
+    assert "| SRL | 80.00 | 85.00 | 83.00 | 84.00 | 1 | 81.6 | 84.1 | 84.6 | 84.8 |" in text
+    assert "All layers (λ = 0.001) beat the last one (paper: 3 of 3): here for 0 of 1 (not for SRL)." in text
+    assert "The last layer alone beats the baseline (paper: 3 of 3): here for 1 of 1." in text
+
+
+def test_data_and_epochs_that_elmo_saves() -> None:
+    def curve(*scores: float) -> list[dict[str, Any]]:
+        return [{"share": share, "runs": runs(score)} for share, score in zip((0.01, 0.1, 1.0), scores, strict=True)]
+
+    section = figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 71, 80))})
+    text = text_of(section)
+    assert "SNLI with ELMo is as good as the baseline on all data with 10 % of the data." in text
+    assert "SNLI: the baseline is best on dev after 2 epochs; ELMo is there after 1." in text
+    assert "SNLI is better with ELMo at every share of the data: here for 3 of 3." in text
+    assert "| SNLI | 10 % | 1200 | 60.00 | 71.00 |" in text
+    assert "figure-1.svg" in text
+
+
+def test_weights_without_their_scale() -> None:
+    mixes = {"input": [0.2, 0.5, 0.3, 1.7], "output": [0.4, 0.3, 0.3, 0.9]}
+    text = text_of(figure_2({"sst": row(runs=runs(1, 2, mixes=mixes))}))
+    assert "| SST-5 | input | 0.20 ± 0.00 | 0.50 ± 0.00 | 0.30 ± 0.00 |" in text
+    assert "SST-5 at the input: 1; SST-5 at the output: tokens" in text
+
+
+def test_senses_and_tags_stand_beside_the_papers() -> None:
+    def scores(*shares: float) -> dict[str, Any]:
+        return {name: {"f1": list(shares), "first_sense": 0.65, "words": 10, "seen": 9} for name in ("a", "ALL")}
+
+    text = text_of(table_5({"static": scores(0.6), "biLM": scores(0.61, 0.66, 0.68), "CoVe": scores(0.59, 0.64)}))
+    for line in (
+        "| biLM, layer 2 | 68.0 | 68.0 | 69.0 |",
+        "| biLM, token layer | 61.0 | 61.0 | – |",
+        "| CoVe, layer 2 | 64.0 | 64.0 | 64.7 |",
+        "| static | 60.0 | 60.0 | – |",
+        "| first sense in WordNet | 65.0 | 65.0 | 65.9 |",
+        "The last layer is better than the first LSTM layer (in the paper by 1.6): here for 1 of 1.",
+    ):
+        assert line in text
+    probe = {"dev": [0.9, 0.96, 0.97], "test": None, "decays": [0.0]}
+    text = text_of(table_6({"data": "pos/x", "biLM": probe, "most frequent tag": {"dev": 0.85, "test": None}}))
+    assert "| biLM, layer 1 | 96.0 | 97.3 |" in text
+    assert "| most frequent tag | 85.0 | – |" in text
+    assert "(in the paper by 0.5): here for 0 of 1 (not for parts of speech)." in text
+
+
+def test_text_of_a_corpus_is_no_markup() -> None:
+    table = Table(["a", "paper: b"], [["<b>*x*|[y]</b>", "1.5"]])
+    document = Document("T & t", [Section("S", ["see `code <x>`", table, Notes(["<i>"])])])
+    assert r"| \<b\>\*x\*\|\[y\]\</b\> | 1.5 |" in to_markdown(document)
+    page = to_html(document)
+    for piece in (
+        "&lt;b&gt;*x*|[y]&lt;/b&gt;",
+        "<code>code &lt;x&gt;</code>",
+        "<li>&lt;i&gt;</li>",
+        '<th scope="col" class="number theirs"><small>paper</small>b</th>',
+    ):
+        assert piece in page
+
+
+def test_a_report_of_nothing_has_the_papers_figures_only() -> None:
+    text = to_markdown(report({"version": 1, "parts": {}}))
+    assert text.count("Not run yet.") == 11
+    assert "every figure below is the paper's" in text
+
+
+def test_the_page_in_docs_is_written_from_the_committed_figures() -> None:
+    results = read_results(ROOT / "benchmarks" / "results" / "reproduction.json")
+    assert (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8") == to_markdown(report(results))
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", json.dumps({"version": 2})])
+def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"results\.json (holds no results|was written by another version)"):
+        read_results(path)
