@@ -10,34 +10,38 @@ never kept beside new ones: a part belongs to the weights that made it. Test spl
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import torch
 from models_page import write_page
 
-from polyseme.analysis.senses import read_senses, tell_apart
+from polyseme.analysis.reproduce.budgets import FIVE_SETS
+from polyseme.analysis.reproduce.knowledge import (
+    Figures,
+    language_model_digest,
+    measure_ambiguous_words,
+    measure_likelihood,
+    measure_most_frequent_tag,
+    measure_probe,
+    measure_word_senses,
+    read_splits,
+    sense_tokens,
+    tokens_of,
+)
 from polyseme.elmo import Elmo, State
 from polyseme.files.atomic import replace_when_complete
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
-from polyseme.pretrain.evaluate import Likelihood
-from polyseme.pretrain.evaluate_files import evaluate_files
 from polyseme.pretrain.journal import read_journal
-from polyseme.pretrain.threads import one_after_the_other, side_by_side
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.frozen import BiLMVectors, FrozenVectors, TableVectors
-from polyseme.tasks.probe import ProbeResult, probe_tags
-from polyseme.tasks.treebank import MostFrequentTag, TagColumn, TaggedSentence, read_treebank
-from polyseme.tasks.wsd import SenseScore, evaluate_senses
-from polyseme.tasks.wsd_data import find_sense_files, read_sense_sentences
+from polyseme.tasks.treebank import TagColumn, TaggedSentence
 from polyseme.text.readers import read_documents
 
 RESULTS = Path(__file__).parent / "results"
@@ -46,9 +50,6 @@ STATES: tuple[State, ...] = ("reset", "warm", "carry")
 SAMPLE_TOKENS = 1 << 16  # of the held-out text, where models or states are compared with each other
 SPEED_TOKENS = 50_000
 WSD_DEV = ("semeval2007",)
-WSD_TEST = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
-
-Figures = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,64 +96,25 @@ class Bench:
         return [next(iter(self.data.glob(f"corpora/{name}.txt*"))) for name in self.language.held_out]
 
     def treebank(self, name: str, column: TagColumn) -> dict[str, list[TaggedSentence] | None]:
-        files = find_data(self.data / "pos" / name, (".conllu",))
-        return {
-            "train": read_treebank(files.train, column),
-            "dev": read_treebank(files.dev, column),
-            "test": read_treebank(files.test, column) if self.test and files.test is not None else None,
-        }
-
-
-def digest(stored: StoredModel) -> str:
-    """Of everything that a figure depends on: the biLM, the softmax and its words."""
-    made = hashlib.sha256(stored.fingerprint().encode())
-    if stored.softmax is not None and stored.vocabulary is not None:
-        made.update("\n".join(stored.vocabulary.words).encode("utf-8", "surrogatepass"))
-        for tensor in (stored.softmax.weight, stored.softmax.bias):
-            made.update(tensor.float().contiguous().numpy().tobytes())
-    return made.hexdigest()
+        return read_splits(find_data(self.data / "pos" / name, (".conllu",)), column, test=self.test)
 
 
 def perplexity(bench: Bench) -> Figures:
     """Every held-out file to its end, each sentence from the zero state."""
-    files = {path.name: likelihood(bench, bench.stored, path, "reset").to_dict() for path in bench.held_out()}
+    files = {path.name: measure_likelihood(bench.stored, path, lang=bench.lang).to_dict() for path in bench.held_out()}
     return {"files": files, "vocabulary": len(bench.stored.vocabulary or ())}
-
-
-def likelihood(bench: Bench, stored: StoredModel, path: Path, state: State, most: int | None = None) -> Likelihood:
-    """Of a file's documents, or of the first ones with about ``most`` tokens."""
-
-    def measure(run: Any) -> Likelihood:
-        total = Likelihood()
-        for document in evaluate_files(stored, [path], state=state, unit="document", lang=bench.lang, run=run):
-            total += document.likelihood
-            if most is not None and total.tokens >= most:
-                break
-        return total
-
-    if bench.threads == 1:
-        return measure(one_after_the_other)
-    with side_by_side() as run:
-        return measure(run)
 
 
 def tags(bench: Bench, name: str, column: TagColumn) -> Figures:
     """The probe on every layer, beside the most frequent tag and GloVe."""
     splits = bench.treebank(name, column)
-    train, dev, test = splits["train"] or [], splits["dev"] or [], splits["test"]
-    baseline = MostFrequentTag(train)
-    sentences = [sentence.tokens for split in splits.values() for sentence in split or []]
     found: Figures = {
-        "layers": asdict(probe(bench, BiLMVectors(bench.elmo), splits)),
-        "most_frequent": {"dev": baseline.accuracy(dev), "test": baseline.accuracy(test) if test else None},
+        "layers": measure_probe(BiLMVectors(bench.elmo), splits),
+        "most_frequent": measure_most_frequent_tag(splits),
     }
     if bench.language.glove:
-        found["glove"] = asdict(probe(bench, TableVectors.load(GLOVE, sentences), splits))
+        found["glove"] = measure_probe(TableVectors.load(GLOVE, tokens_of(splits)), splits)
     return found
-
-
-def probe(bench: Bench, vectors: FrozenVectors, splits: dict[str, list[TaggedSentence] | None]) -> ProbeResult:
-    return probe_tags(vectors, splits["train"] or [], splits["dev"] or [], splits["test"])
 
 
 def states(bench: Bench) -> Figures:
@@ -163,8 +125,8 @@ def states(bench: Bench) -> Figures:
     for state in STATES:
         elmo = Elmo.from_stored(bench.stored, device="cpu", state=state)
         found[state] = {
-            "perplexity": likelihood(bench, bench.stored, path, state, SAMPLE_TOKENS).to_dict(),
-            "probe": asdict(probe(bench, BiLMVectors(elmo), splits)),
+            "perplexity": sample_perplexity(bench, bench.stored, path, state),
+            "probe": measure_probe(BiLMVectors(elmo), splits),
         }
     return found
 
@@ -179,43 +141,27 @@ def float16(bench: Bench) -> Figures:
     for title, stored in models.items():
         elmo = Elmo.from_stored(stored, device="cpu")
         found[title] = {
-            "perplexity": likelihood(bench, stored, path, "reset", SAMPLE_TOKENS).to_dict(),
-            "probe": asdict(probe(bench, BiLMVectors(elmo), splits)),
+            "perplexity": sample_perplexity(bench, stored, path, "reset"),
+            "probe": measure_probe(BiLMVectors(elmo), splits),
         }
     return found
 
 
+def sample_perplexity(bench: Bench, stored: StoredModel, path: Path, state: State) -> Figures:
+    return measure_likelihood(stored, path, state=state, lang=bench.lang, most=SAMPLE_TOKENS).to_dict()
+
+
 def wsd(bench: Bench) -> Figures:
     """The nearest sense by layer, beside the first sense and the same with GloVe."""
-    folder, sets = bench.data / "wsd", WSD_TEST if bench.test else WSD_DEV
-    words = TableVectors.load(GLOVE, sense_tokens(folder, ("semcor", *sets)))
+    folder, sets = bench.data / "wsd", FIVE_SETS if bench.test else WSD_DEV
+    words = TableVectors.load(GLOVE, sense_tokens(folder, sets))
     by_title: dict[str, FrozenVectors] = {"layers": BiLMVectors(bench.elmo), "glove": words}
-    return {title: scores(evaluate_senses(vectors, folder, sets)) for title, vectors in by_title.items()}
-
-
-def sense_tokens(folder: Path, sets: tuple[str, ...]) -> Iterator[list[str]]:
-    for name in sets:
-        yield from (sentence.tokens for sentence in read_sense_sentences(find_sense_files(folder, name)[0]))
-
-
-def scores(found: dict[str, SenseScore]) -> Figures:
-    """By set, and over all where all were asked."""
-    if len(found) > 1:
-        first, *others = found.values()
-        found = {**found, "ALL": sum(others, first)}
-    return {
-        name: {"f1": one.f1, "first_sense": one.first_sense_f1, "words": one.words, "seen": one.seen}
-        for name, one in found.items()
-    }
+    return {title: measure_word_senses(vectors, folder, sets) for title, vectors in by_title.items()}
 
 
 def senses(bench: Bench) -> Figures:
     """Ambiguous words that each layer tells apart."""
-    reports = tell_apart(bench.elmo, read_senses(lang=bench.lang))
-    return {
-        "words": len(reports[0].words),
-        "layers": [{"share": one.share, "margin": one.margin, "failed": one.failed} for one in reports],
-    }
+    return measure_ambiguous_words(bench.elmo, bench.lang)
 
 
 def speed(bench: Bench) -> Figures:
@@ -278,7 +224,7 @@ def parts_of(bench: Bench) -> dict[str, Callable[[], Figures]]:
 
 def measure(bench: Bench, results: Path, only: list[str] | None) -> None:
     """Every part that is not in the result file of these weights yet."""
-    path, key = results / f"model-{bench.lang}.json", digest(bench.stored)
+    path, key = results / f"model-{bench.lang}.json", language_model_digest(bench.stored)
     result = json.loads(path.read_text()) if path.exists() else {}
     if result.get("digest") != key:
         result = {"lang": bench.lang, "digest": key, **describe(bench.stored), "parts": {}}

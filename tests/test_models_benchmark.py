@@ -17,6 +17,7 @@ import models  # noqa: E402
 from models_page import section  # noqa: E402
 from small_lms import small_lm  # noqa: E402
 
+from polyseme.analysis.reproduce import knowledge  # noqa: E402
 from polyseme.pretrain.evaluate_files import evaluate_files  # noqa: E402
 from polyseme.tasks.probe import ProbeChoices, probe_tags  # noqa: E402
 
@@ -43,7 +44,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "pos" / "bank" / f"x-{split}.conllu").write_text(treebank(sentences))
     monkeypatch.setitem(models.LANGUAGES, "en", models.Language(("en/held",), (("bank", "upos"),)))
     quick = ProbeChoices(decays=(1e-4,), steps=60)
-    monkeypatch.setattr(models, "probe_tags", lambda *given: probe_tags(*given, quick))
+    monkeypatch.setattr(knowledge, "probe_tags", lambda *given: probe_tags(*given[:4], quick))
     return folder
 
 
