@@ -108,16 +108,17 @@ class SpanRanker(TaskNetwork):
         """
         x, h = self._read(document)
         starts, lasts = candidate_spans(document.sentences, self.sizes.widest)
-        spans = self._span_vectors(x, h, starts, lasts)  # [S, G]
-        scores = self.mention_score(self.mention(spans)).squeeze(1)  # [S]
+        attention = self.head(h).squeeze(1)  # [N]
+        scores = self._mention_scores(x, h, attention, starts, lasts)  # [S]
         chains = chain_of_spans(starts, lasts, document.mentions, len(x), self.sizes.widest)  # [S]
         order = torch.argsort(scores.detach(), descending=True, stable=True).tolist()
         most = math.ceil(self.sizes.kept * len(x))
         keep = torch.zeros_like(starts, dtype=torch.bool)  # [S]; candidates are in order already
         keep[keep_spans(starts.tolist(), lasts.tolist(), order, most)] = True
         kept = (keep | (chains > 0) if self.training else keep).nonzero().squeeze(1)  # [M]
-        starts, lasts, spans, scores = starts[kept], lasts[kept], spans[kept], scores[kept]
-        return Ranking(starts, lasts, chains[kept], self._antecedent_scores(document, starts, spans, scores))
+        starts, lasts = starts[kept], lasts[kept]
+        spans = self._span_vectors(x, h, attention, starts, lasts)  # [M, G]
+        return Ranking(starts, lasts, chains[kept], self._antecedent_scores(document, starts, spans, scores[kept]))
 
     def _read(self, document: DocumentBatch) -> tuple[Tensor, Tensor]:
         """What the words say by themselves [N, F] and in their sentences [N, E]."""
@@ -130,8 +131,17 @@ class SpanRanker(TaskNetwork):
             encoded.append(torch.cat([h, vectors.output], dim=2))
         return join_sentences(inputs, document.text)[0], join_sentences(encoded, document.text)[0]
 
-    def _span_vectors(self, x: Tensor, h: Tensor, starts: Tensor, lasts: Tensor) -> Tensor:
-        heads = head_vectors(self.head(h).squeeze(1), x, starts, lasts)  # [S, F]
+    def _mention_scores(self, x: Tensor, h: Tensor, attention: Tensor, starts: Tensor, lasts: Tensor) -> Tensor:
+        """How much speaks for each candidate; there are so many that their vectors are not built. [S]"""
+        ends = [h.shape[1], 2 * h.shape[1], 2 * h.shape[1] + x.shape[1]]
+        first, last, head, width = self.mention.weight.T.tensor_split(ends, dim=0)
+        hidden = (h @ first)[starts] + (h @ last)[lasts] + head_vectors(attention, x @ head, starts, lasts)
+        hidden = hidden + (self.width.weight @ width + self.mention.bias)[lasts - starts]  # [S, scorer]
+        scores: Tensor = self.mention_score(hidden).squeeze(1)
+        return scores
+
+    def _span_vectors(self, x: Tensor, h: Tensor, attention: Tensor, starts: Tensor, lasts: Tensor) -> Tensor:
+        heads = head_vectors(attention, x, starts, lasts)  # [M, F]
         return torch.cat([h[starts], h[lasts], heads, self.width(lasts - starts)], dim=1)
 
     def _antecedent_scores(self, document: DocumentBatch, starts: Tensor, spans: Tensor, mentions: Tensor) -> Tensor:
