@@ -17,9 +17,9 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def is_numeric(self, column: int) -> bool:
-        """Whether a column holds numbers, and signs for none."""
-        cells = [row[column] for row in self.rows]
-        return any(cell[:1].isdigit() for cell in cells) and all(cell[:1].isdigit() or len(cell) < 9 for cell in cells)
+        """Whether a column holds numbers, and nothing or a dash for none."""
+        cells = [row[column].lstrip("+-–") for row in self.rows]
+        return any(cells) and all(cell[:1].isdigit() for cell in cells if cell)
 
 
 @dataclass(frozen=True, slots=True)

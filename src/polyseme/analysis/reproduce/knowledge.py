@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 
 from polyseme.analysis.senses import SenseReport, read_senses, tell_apart
 from polyseme.elmo import Elmo, State
+from polyseme.engine.progress import Progress
 from polyseme.formats.model import StoredModel
 from polyseme.pretrain.evaluate import Likelihood
 from polyseme.pretrain.evaluate_files import evaluate_files
@@ -23,6 +25,7 @@ from polyseme.tasks.probe import ProbeChoices, probe_tags
 from polyseme.tasks.treebank import MostFrequentTag, TagColumn, TaggedSentence, read_treebank
 from polyseme.tasks.wsd import SenseScore, evaluate_senses
 from polyseme.tasks.wsd_data import find_sense_files, read_sense_sentences
+from polyseme.text.readers import read_documents
 
 Figures = dict[str, Any]
 #: By the name of the split: train, dev and, where it may be read, test.
@@ -46,10 +49,13 @@ def measure_likelihood(
 
     def measure(run: Runner) -> Likelihood:
         total = Likelihood()
-        for document in evaluate_files(stored, [path], state=state, unit="document", lang=lang, run=run):
-            total += document.likelihood
-            if most is not None and total.tokens >= most:
-                break
+        size = sum(len((document.text or "").encode("utf-8", "replace")) for document in read_documents([path]))
+        with Progress(size, f"predicting {path.name}") as progress:
+            for document in evaluate_files(stored, [path], state=state, unit="document", lang=lang, run=run):
+                total += document.likelihood
+                progress.advance(document.likelihood.bytes)
+                if most is not None and total.tokens >= most:
+                    break
         return total
 
     if torch.get_num_threads() == 1:
@@ -88,7 +94,11 @@ def measure_word_senses(
     vectors: FrozenVectors, folder: Path, sets: Sequence[str], most: int | None = None
 ) -> dict[str, Figures]:
     """F1 of the nearest sense in each layer and of the first sense, by set, and over all if they are several."""
-    found: dict[str, SenseScore] = evaluate_senses(vectors, folder, sets, most=most)
+    semcor = islice(read_sense_sentences(find_sense_files(folder, "semcor")[0]), most)
+    with Progress(sum(len(sentence.tokens) for sentence in semcor), "reading SemCor") as progress:
+        found: dict[str, SenseScore] = evaluate_senses(
+            vectors, folder, sets, lambda read: progress.advance(read - progress.done), most=most
+        )
     if len(found) > 1:
         first, *others = found.values()
         found = {**found, "ALL": sum(others, first)}

@@ -12,6 +12,7 @@ import numpy as np
 
 from polyseme.analysis.index import Index
 from polyseme.elmo import Elmo
+from polyseme.engine.progress import Progress
 from polyseme.lm.substitutes import find_place
 from polyseme.tasks.frozen import unit
 from polyseme.tasks.static import load_static
@@ -35,7 +36,8 @@ def measure_neighbours(
 ) -> dict[str, Any]:
     """The first ``words`` words of some files are indexed by the last layer, and asked."""
     texts = list(first_texts(files, words))
-    index = Index.in_memory(elmo, texts, layers="top")
+    with Progress(sum(map(len, texts)), "indexing") as progress:
+        index = Index.in_memory(elmo, _counted(texts, progress), layers="top")
     asked = [find_place(elmo, question) for question in questions]
     targets = list(dict.fromkeys(" ".join(tokens[begin:end]).lower() for tokens, (begin, end) in asked))
     return {
@@ -54,6 +56,12 @@ def measure_neighbours(
             for question in questions
         ],
     }
+
+
+def _counted(texts: Sequence[str], progress: Progress) -> Iterator[str]:
+    for text in texts:
+        yield text
+        progress.advance(len(text))
 
 
 def first_texts(files: Sequence[Path], words: int) -> Iterator[str]:

@@ -53,6 +53,8 @@ def tally(claim: str, found: Mapping[str, Verdict | None]) -> str | None:
     if not judged:
         return None
     holding = sum(verdict == "yes" for verdict in judged.values())
+    if all(verdict == "no" for verdict in judged.values()):
+        return f"{claim}: here for none of {len(judged)}."
     exceptions = [
         f"{title} {', '.join(names)}"
         for verdict, title in (("no", "not for"), ("even", "within the spread of the seeds for"))

@@ -35,10 +35,11 @@ def table_1(figures: Figures) -> Section:
     lead = "Task models without ELMo and with it. Less error is the share of the baseline's error that ELMo takes away."
     notes = [
         tally("ELMo is better than the baseline (in the paper for 6 of 6)", better),
+        _trained_on(figures),
         _sets(figures),
         *absent(figures, TITLES),
     ]
-    return _section("Table 1: six tasks", lead, [Table(head, rows), _examples(figures)], notes)
+    return _section("Table 1: six tasks", lead, [Table(head, rows)], notes)
 
 
 def table_2(figures: Figures) -> Section:
@@ -81,7 +82,7 @@ def figure_1(figures: Figures) -> Section:
         pairs = list(zip(row["baseline"], row["elmo"], strict=True))
         for baseline, elmo in pairs:
             without, with_elmo = scores(baseline["runs"]), scores(elmo["runs"])
-            examples = next((str(run["examples"]["train"]) for run in baseline["runs"] if run and "score" in run), NONE)
+            examples = next((f"{run['examples']['train']:,}" for run in _done(baseline["runs"])), NONE)
             rows.append([TITLES[task], f"{100 * baseline['share']:g} %", examples, shown(without), shown(with_elmo)])
         better = {f"{100 * a['share']:g} %": is_better(scores(b["runs"]), scores(a["runs"])) for a, b in pairs}
         notes.append(tally(f"{TITLES[task]} is better with ELMo at every share of the data", better))
@@ -125,15 +126,14 @@ def figure_2(figures: Figures) -> Section:
 
 def learned_weights(row: Figures) -> dict[str, list[list[float]]]:
     """By place (input, output) the shares of the layers in each run. A mix ends with its scale, which is left out."""
-    runs = [run for run in row.get("runs", ()) if run and "score" in run]
+    runs = _done(row.get("runs"))
     places = [place for place in ("input", "output") if runs and place in runs[0]["mixes"]]
     return {place: [run["mixes"][place][:-1] for run in runs] for place in places}
 
 
-def _section(title: str, lead: str, blocks: Sequence[Block | None], notes: Sequence[str | None]) -> Section:
-    there = [block for block in blocks if block is not None]
+def _section(title: str, lead: str, blocks: Sequence[Block], notes: Sequence[str | None]) -> Section:
     lines = [line for line in notes if line]
-    return Section(title, [lead, *there, *([Notes(lines)] if lines else [])])
+    return Section(title, [lead, *blocks, *([Notes(lines)] if lines else [])])
 
 
 def _row(figures: Figures, task: str) -> Figures:
@@ -191,14 +191,16 @@ def _sets(figures: Figures) -> str | None:
     )
 
 
-def _examples(figures: Figures) -> Table | None:
-    """How much was trained on."""
-    rows = []
-    for task in TITLES:
-        runs = _row(figures, task).get("baseline", {}).get("dev", ())
-        for run in [run for run in runs if run and "score" in run][:1]:
-            rows.append([TITLES[task], *(f"{run['examples'][split]:,}" for split in ("train", "dev"))])
-    return Table(["task", "examples to train on", "dev examples"], rows) if rows else None
+def _trained_on(figures: Figures) -> str | None:
+    """How many examples each task had."""
+    runs = {task: _row(figures, task).get("baseline", {}).get("dev", ()) for task in TITLES}
+    found = {task: run["examples"]["train"] for task, all_of_it in runs.items() for run in _done(all_of_it)}
+    return f"Trained on: {', '.join(f'{TITLES[task]} {count:,}' for task, count in found.items())}." if found else None
+
+
+def _done(runs: Any) -> list[Figures]:
+    """The runs that have a result."""
+    return [run for run in runs or () if run and "score" in run]
 
 
 def _enough_data(title: str, row: Figures) -> str | None:
@@ -216,7 +218,7 @@ def _enough_data(title: str, row: Figures) -> str | None:
 
 def _enough_epochs(title: str, row: Figures) -> str | None:
     """The epoch after which ELMo is as good as the baseline at its best, both on all data."""
-    baseline, elmo = ([run for run in row[name][-1]["runs"] if run and "score" in run] for name in ("baseline", "elmo"))
+    baseline, elmo = (_done(row[name][-1]["runs"]) for name in ("baseline", "elmo"))
     if not baseline or not elmo:
         return None
     best = fmean(max(run["history"]) for run in baseline)
