@@ -2,11 +2,13 @@
 
 The machine-readable fields live in config.json; this file is written from them and never read back. Fields:
 ``name``, ``languages`` (codes), ``licence``, ``description``, ``tokenization``, ``training``, and what a model adds.
+A field that holds fields of its own, or a list of them, becomes a section.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyseme.formats.model import StoredModel
@@ -23,7 +25,8 @@ def card_text(model: StoredModel) -> str:
     parts.append(f"A bidirectional language model for contextual word vectors, {_shape(model)}.\n")
     parts.append('```python\nfrom polyseme import Elmo\n\nelmo = Elmo.from_pretrained("path/of/this/folder")\n```\n')
     rest = {key: value for key, value in model.card.items() if key not in ("name", "description")}
-    parts.append("".join(f"- {key}: {_plain(value)}\n" for key, value in rest.items()))
+    parts.append(_fields({key: value for key, value in rest.items() if not _is_section(value)}))
+    parts += [_section(key, value) for key, value in rest.items() if _is_section(value)]
     return "\n".join(part for part in parts if part)
 
 
@@ -58,5 +61,49 @@ def _shape(model: StoredModel) -> str:
     return f"{size}, {parameter_count(config):,} weights"
 
 
+def _is_section(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(one, Mapping) for one in value))
+
+
+def _section(title: str, value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
+    text = _fields(value) if isinstance(value, Mapping) else _table(value)
+    return f"## {_spoken(title)}\n\n{text}"
+
+
+def _fields(fields: Mapping[str, Any]) -> str:
+    """A list of what is short; what has levels of its own follows as JSON."""
+    short = {key: value for key, value in fields.items() if not _has_levels(value)}
+    lines = "".join(f"- {_spoken(key).lower()}: {_plain(value)}\n" for key, value in short.items())
+    rest = {key: value for key, value in fields.items() if key not in short}
+    blocks = [
+        f"{_spoken(key)}:\n\n```json\n{json.dumps(value, ensure_ascii=False)}\n```\n" for key, value in rest.items()
+    ]
+    return "\n".join([lines, *blocks] if lines else blocks)
+
+
+def _has_levels(value: Any) -> bool:
+    return isinstance(value, Mapping) and any(isinstance(one, Mapping | list) for one in value.values())
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    lines = [
+        map(_spoken, columns),
+        ["---"] * len(columns),
+        *([_plain(row.get(c, "")) for c in columns] for row in rows),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _spoken(key: str) -> str:
+    return key.replace("_", " ").capitalize()
+
+
 def _plain(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_spoken(key).lower()} {_plain(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
