@@ -79,11 +79,16 @@ def _with_context(shown: str, path: Path) -> StoredModel:
     return model if model.card.get("name") else replace(model, card={"name": _name(path), **model.card})
 
 
+def bundled_models() -> dict[str, Path]:
+    """The models that came with the package, by their names."""
+    folder = Path(str(resources.files("polyseme"))) / "models"
+    return {name: folder / name for name in BUNDLED if (folder / name).is_dir()}
+
+
 def _load_bundled(language: str) -> StoredModel:
-    folder = Path(str(resources.files("polyseme"))) / "models" / language
-    if not folder.is_dir():
+    if language not in (bundled := bundled_models()):
         raise FormatError(f"the model {language!r} is not bundled yet; give a path or a hub id instead")
-    return _with_context(language, folder)
+    return _with_context(language, bundled[language])
 
 
 def _load_from_hub(source: str) -> StoredModel:

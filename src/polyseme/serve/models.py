@@ -18,7 +18,7 @@ from typing import Literal
 from polyseme.analysis.index import Index
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, PolysemeError
-from polyseme.formats.detect import BUNDLED
+from polyseme.formats.detect import bundled_models
 from polyseme.serve.limits import Refusal
 from polyseme.serve.places import Lexicon
 from polyseme.serve.senses import SenseMap, map_senses
@@ -149,7 +149,7 @@ class _Closing(Exception):
 
 def load_models(names: Sequence[str], folders: Sequence[str | Path]) -> Models:
     """Models by what ``Elmo.from_pretrained`` takes (the bundled ones where none is named), and folders of indexes."""
-    sources = list(dict.fromkeys(names)) or bundled_models()
+    sources = list(dict.fromkeys(names)) or list(bundled_models())
     if not sources:
         raise ConfigError("no model is bundled with this polyseme; name one: polyseme serve --model MODEL")
     served: list[ServedModel] = []
@@ -159,12 +159,6 @@ def load_models(names: Sequence[str], folders: Sequence[str | Path]) -> Models:
     for folder in folders:
         _give_index(served, folder)
     return Models(served)
-
-
-def bundled_models() -> list[str]:
-    """The names of the models that came with the package."""
-    folder = Path(str(resources.files("polyseme"))) / "models"
-    return [name for name in BUNDLED if (folder / name).is_dir()]
 
 
 def shipped_text(lang: str) -> Path | None:
