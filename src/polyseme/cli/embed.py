@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from polyseme.cli.options import Field, Kind, Lang, Model, Quiet, TwoThreads
+
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
     from polyseme.embed.assemble import Summary
@@ -32,7 +34,7 @@ def embed(
     out: Annotated[
         Path, typer.Option(help="The file to write: .hdf5 or .h5 (AllenNLP's layout), .parquet, .npz.", metavar="FILE")
     ] = Path("vectors.h5"),
-    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    model: Model = "en",
     layers: Annotated[
         Literal["all", "top", "average"], typer.Option(help="Every layer, the last, or the mean of all.")
     ] = "average",
@@ -43,14 +45,9 @@ def embed(
     words: Annotated[
         str | None, typer.Option(help="Only these words, of any case, with their sentences.", metavar="WORD,WORD")
     ] = None,
-    field: Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="Kind of the inputs, where their names do not tell: txt, jsonl, csv, …")
-    ] = None,
-    lang: Annotated[
-        str | None,
-        typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
-    ] = None,
+    field: Field = None,
+    kind: Kind = None,
+    lang: Lang = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Say what it took: speed, memory, cache.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted job.")] = False,
@@ -59,8 +56,8 @@ def embed(
     ] = None,
     merge: Annotated[bool, typer.Option("--merge", help="Put the shares of all machines together.")] = False,
     on: Annotated[Literal["ray"] | None, typer.Option(help="Run on a Ray cluster: Parquet shards into FILE.")] = None,
-    threads: Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    threads: TwoThreads = None,
+    quiet: Quiet = False,
 ) -> None:
     """Turn text files of any size into vectors; killed at any moment, the job goes on with --resume.
 

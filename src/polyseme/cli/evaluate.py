@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from polyseme.cli.options import Field, Lang, QuietRun, TwoThreads
 from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -39,13 +40,10 @@ def evaluate(
     per_document: Annotated[
         bool, typer.Option("--per-document", help="Figures of each document too; in text, empty lines separate them.")
     ] = False,
-    lang: Annotated[
-        str | None,
-        typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
-    ] = None,
-    field: Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")] = None,
-    threads: Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    lang: Lang = None,
+    field: Field = None,
+    threads: TwoThreads = None,
+    quiet: QuietRun = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON: one object; before it one line for each document, if asked for.")
     ] = False,

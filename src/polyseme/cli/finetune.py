@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyseme.cli.options import (
+    Changes,
+    HeldOut,
+    PreparedCorpus,
+    Quiet,
+    ResumeRun,
+    RunFolder,
+    TrainingDevice,
+    TwoThreads,
+)
 from polyseme.cli.pretrain import progress
 from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
 
@@ -19,14 +28,12 @@ if TYPE_CHECKING:
 
 def finetune(
     model: Annotated[str, typer.Argument(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")],
-    corpus: Annotated[Path, typer.Argument(help="A folder that polyseme prepare wrote.", metavar="DIR")],
-    out: Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")],
+    corpus: PreparedCorpus,
+    out: RunFolder,
     recipe: Annotated[
         str, typer.Option(help="A recipe by its name, or a .toml file; the shape is the model's.", metavar="NAME")
     ] = "finetune",
-    change: Annotated[
-        list[str] | None, typer.Option("--set", help="Change one value of the recipe.", metavar="KEY=VALUE")
-    ] = None,
+    change: Changes = None,
     softmax_tokens: Annotated[
         int | None,
         typer.Option(
@@ -36,15 +43,12 @@ def finetune(
             min=0,
         ),
     ] = None,
-    valid: Annotated[
-        Path | None,
-        typer.Option(help="Held-out text; without it the end of the corpus is held out.", metavar="FILE"),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")] = False,
+    valid: HeldOut = None,
+    resume: ResumeRun = False,
     seed: Annotated[int, typer.Option(help="Of order and dropout.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
-    threads: Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    device: TrainingDevice = "cpu",
+    threads: TwoThreads = None,
+    quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the perplexities as JSON.")] = False,
 ) -> None:
     """Go on training a model on a corpus of your own, and say how much better it predicts it.

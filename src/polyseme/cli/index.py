@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from polyseme.cli.options import Field, Kind, Lang, Model, Quiet, TwoThreads
+
 if TYPE_CHECKING:
     from polyseme.embed.job import Progress
 
@@ -22,21 +24,16 @@ def index(
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.", metavar="DIR")],
-    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    model: Model = "en",
     layers: Annotated[
         str, typer.Option(help="The layers whose vectors are kept: top, all, or numbers.", metavar="top|all|0,1,…")
     ] = "top",
-    field: Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="Kind of the inputs, where their names do not tell: txt, jsonl, csv, …")
-    ] = None,
-    lang: Annotated[
-        str | None,
-        typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
-    ] = None,
+    field: Field = None,
+    kind: Kind = None,
+    lang: Lang = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted index.")] = False,
-    threads: Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    threads: TwoThreads = None,
+    quiet: Quiet = False,
 ) -> None:
     """Index every word of a text by its vectors, so that polyseme neighbours finds the nearest; --resume goes on.
 

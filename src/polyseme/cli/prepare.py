@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyseme.cli.options import Field, Quiet
+
 if TYPE_CHECKING:
     from polyseme.pretrain.corpus import CorpusMeta
     from polyseme.pretrain.prepare import PrepareProgress, Report
@@ -43,9 +45,9 @@ def prepare(
         Path | None, typer.Option(help="Words of the softmax: a vocabulary file of bilm-tf.", metavar="FILE")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.", metavar="N")] = None,
-    field: Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")] = None,
+    field: Field = None,
     stats: Annotated[bool, typer.Option("--stats", help="Show coverage and sentence lengths.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Turn text of any size into a corpus to train on.

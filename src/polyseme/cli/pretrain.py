@@ -7,10 +7,20 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from polyseme.cli.options import (
+    Changes,
+    HeldOut,
+    PreparedCorpus,
+    QuietRun,
+    ResumeRun,
+    RunFolder,
+    TrainingDevice,
+    TwoThreads,
+)
 
 if TYPE_CHECKING:
     from polyseme.pretrain.evaluate import Likelihood
@@ -22,24 +32,19 @@ LINE_SECONDS = 60.0
 
 
 def pretrain(
-    corpus: Annotated[Path, typer.Argument(help="A folder that polyseme prepare wrote.", metavar="DIR")],
-    out: Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")],
+    corpus: PreparedCorpus,
+    out: RunFolder,
     recipe: Annotated[
         str, typer.Option(help="tiny, compact, small, medium, original, or a .toml file.", metavar="NAME")
     ] = "compact",
-    change: Annotated[
-        list[str] | None, typer.Option("--set", help="Change one value of the recipe.", metavar="KEY=VALUE")
-    ] = None,
-    valid: Annotated[
-        Path | None,
-        typer.Option(help="Held-out text; without it the end of the corpus is held out.", metavar="FILE"),
-    ] = None,
+    change: Changes = None,
+    valid: HeldOut = None,
     init: Annotated[str | None, typer.Option(help="Begin with the weights of this model.", metavar="MODEL")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")] = False,
+    resume: ResumeRun = False,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
-    threads: Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    device: TrainingDevice = "cpu",
+    threads: TwoThreads = None,
+    quiet: QuietRun = False,
 ) -> None:
     """Train a biLM on a prepared corpus.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyseme.cli.options import Field, Lang, Model
 from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
 from polyseme.text.vocabulary import BEGIN, END
 
@@ -25,13 +26,10 @@ FULL_BAR = 20.0
 
 def score(
     text: Annotated[str, typer.Argument(help="A text, a file of them (one a line), or - .", metavar="TEXT|FILE|-")],
-    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    model: Model = "en",
     sentences: Annotated[bool, typer.Option("--sentences", help="One row for each sentence, not each token.")] = False,
-    lang: Annotated[
-        str | None,
-        typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
-    ] = None,
-    field: Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")] = None,
+    lang: Lang = None,
+    field: Field = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
 ) -> None:
     """Say how likely each word of a text is, given what stands before it and given what stands after it.

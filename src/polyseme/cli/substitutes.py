@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from polyseme.cli.options import Model
 from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def substitutes(
     text: Annotated[str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."')],
-    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    model: Model = "en",
     k: Annotated[int, typer.Option("--k", "-k", help="How many words.", min=1)] = 10,
     direction: Annotated[
         Literal["both", "forward", "backward"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from polyseme.cli.options import Quiet, ResumeRun, RunFolder, Threads
 from polyseme.cli.task_output import print_scores, print_summary, watch_training, write_pieces
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ KINDS = {".txt": "text", "": "text", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 def train(
     task: Annotated[str, typer.Argument(help="ner, pos, sst, snli, srl, squad or coref.", metavar="TASK")],
-    out: Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")],
+    out: RunFolder,
     data: Annotated[
         Path | None, typer.Option(help="A folder with files named train, dev (and test).", metavar="DIR")
     ] = None,
@@ -66,11 +67,11 @@ def train(
         Path | None, typer.Option(help="Folder for the biLM's layers, if not the user's own.", metavar="DIR")
     ] = None,
     lang: Annotated[str, typer.Option(help="How raw text will be split, where no biLM says it.")] = "en",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")] = False,
+    resume: ResumeRun = False,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
-    threads: Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    threads: Threads = None,
+    quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
 ) -> None:
     """Train a task's model on files in its official format; the best on dev is kept, --resume goes on after a stop.
@@ -142,7 +143,7 @@ def evaluate(
         Path | None, typer.Option(help="Draw the confusion matrix into this PNG file.", metavar="FILE")
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
-    threads: Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)] = None,
+    threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
 ) -> None:
     """Score a trained task on a file, over all and for each class, by the task's official definition.
@@ -183,7 +184,7 @@ def predict(
     ] = None,
     model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
-    threads: Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)] = None,
+    threads: Threads = None,
 ) -> None:
     """Predict with a trained task: raw text, tokens, JSON objects or files of the task's own format.
 

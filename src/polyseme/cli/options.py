@@ -1,0 +1,32 @@
+"""Options that several verbs have: each is said once, so that it means the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")]
+Field = Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")]
+Kind = Annotated[str | None, typer.Option(help="Kind of the inputs, where their names do not tell: txt, jsonl, csv, …")]
+Lang = Annotated[
+    str | None,
+    typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
+]
+Threads = Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)]
+TwoThreads = Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")]
+
+# Of training runs
+PreparedCorpus = Annotated[Path, typer.Argument(help="A folder that polyseme prepare wrote.", metavar="DIR")]
+RunFolder = Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", help="Change one value of the recipe.", metavar="KEY=VALUE")
+]
+HeldOut = Annotated[
+    Path | None, typer.Option(help="Held-out text; without it the end of the corpus is held out.", metavar="FILE")
+]
+ResumeRun = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
+TrainingDevice = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
+QuietRun = Annotated[bool, typer.Option("--quiet", help="No progress.")]
