@@ -133,10 +133,13 @@ def test_neighbours_are_those_of_the_index(reproduced: Reproduced) -> None:
     index = Index.in_memory(reproduced.elmo, [text for text in TEXT.split("\n") if text])
     assert found["tokens"] == len(index)
     assert [asked["question"] for asked in found["biLM"]] == list(QUESTIONS)
+    assert found["texts"] == ["enwiki-heldout.txt"]
     for asked in found["biLM"]:
-        nearest = index.neighbours(asked["question"], k=3)
-        assert [one["sentence"] for one in asked["found"]] == [one.marked for one in nearest]
-        assert [one["similarity"] for one in asked["found"]] == pytest.approx([one.similarity for one in nearest])
+        question = asked["question"]
+        same_word = index.neighbours(question, k=2, same_word=True)
+        for name, nearest in (("any_word", index.neighbours(question, k=3)), ("this_word", same_word)):
+            assert [one["sentence"] for one in asked[name]] == [one.marked for one in nearest]
+            assert [one["similarity"] for one in asked[name]] == pytest.approx([one.similarity for one in nearest])
     assert set(found["static"]) == {"play", "bank", "present"}
     assert all(word != other for word, near in found["static"].items() for other, _ in near)
 

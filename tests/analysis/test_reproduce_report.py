@@ -127,14 +127,14 @@ def test_senses_and_tags_stand_beside_the_papers() -> None:
         "| CoVe, layer 2 | 64.0 | 64.0 | 64.7 |",
         "| static | 60.0 | 60.0 | – |",
         "| first sense in WordNet | 65.0 | 65.0 | 65.9 |",
-        "The last layer is better than the first LSTM layer (in the paper by 1.6): here for 1 of 1.",
+        "The last layer is better than the first LSTM layer (in the paper by 1.6): so it is here.",
     ):
         assert line in text
     probe = {"dev": [0.9, 0.96, 0.97], "test": None, "decays": [0.0]}
     text = text_of(table_6({"data": "pos/x", "biLM": probe, "most frequent tag": {"dev": 0.85, "test": None}}))
     assert "| biLM, layer 1 | 96.0 | 97.3 |" in text
     assert "| most frequent tag | 85.0 | – |" in text
-    assert "(in the paper by 0.5): here for none of 1." in text
+    assert "(in the paper by 0.5): not so here." in text
 
 
 def test_text_of_a_corpus_is_no_markup() -> None:

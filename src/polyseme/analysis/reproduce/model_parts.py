@@ -150,12 +150,13 @@ def languages(bench: Bench) -> Tree:
 
 def _kinds_of_vectors(bench: Bench) -> dict[str, tuple[Any, Source]]:
     """By title: what tells them apart, and how they are had."""
-    kinds: dict[str, tuple[Any, Source]] = {"biLM": (bench.elmo.fingerprint, _layers_of(bench.elmo))}
+    kinds = dict[str, tuple[Any, Source]]()
     if bench.static != "none":
         kinds["static"] = (bench.static, lambda sentences: TableVectors.load(bench.static, sentences))
     if (cove := bench.cove) is not None:
         key = [describe_file(cove)["sha256"], bench.static]
         kinds["CoVe"] = (key, lambda sentences: CoVeVectors.load(cove, TableVectors.load(bench.static, sentences)))
+    kinds["biLM"] = (bench.elmo.fingerprint, _layers_of(bench.elmo))
     return kinds
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from polyseme.analysis.reproduce import paper
 from polyseme.analysis.reproduce.document import PAPER, Block, Notes, Section, Table
 from polyseme.analysis.reproduce.plots import draw_senses, draw_tags
-from polyseme.analysis.reproduce.scores import NONE, Verdict, absent, failures, plain, tally
+from polyseme.analysis.reproduce.scores import NONE, Verdict, absent, failures, finding, plain
 
 Figures = Mapping[str, Any]
 LANGUAGES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
@@ -16,23 +16,30 @@ LANGUAGES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 
 def table_4(figures: Figures) -> Section:
     """Neighbours of words, and of words in their sentences."""
-    rows = [["static, play", "", ", ".join(paper.GLOVE_PLAY), "paper"]]
-    rows += [[f"biLM, {source}", "", nearest, "paper"] for source, nearest in paper.BILM_PLAY]
-    for word, found in (figures.get("static") or {}).items():
-        rows.append([f"static, {word}", "", ", ".join(name for name, _ in found), "here"])
-    for asked in figures.get("biLM") or ():
-        for number, one in enumerate(asked["found"]):
-            title = asked["question"] if number == 0 else ""
-            rows.append([f"biLM, {title}" if title else "", f"{one['similarity']:.2f}", one["sentence"], "here"])
     lead = "The nearest neighbours of a word with one vector everywhere, and of a word in its sentence (in brackets)."
     if "tokens" in figures:
         lead += (
             f" Of the {figures['tokens']:,} tokens ({figures['sentences']:,} sentences) of "
             f"{', '.join(figures['texts'])}, by the last layer. The paper's sentences are told in our words."
         )
-    return _section(
-        "Table 4: nearest neighbours", lead, [Table(["source", "cosine", "nearest", "from"], rows)], figures
-    )
+    return _section("Table 4: nearest neighbours", lead, [_static_neighbours(figures), _places(figures)], figures)
+
+
+def _static_neighbours(figures: Figures) -> Table:
+    ours = {word: ", ".join(name for name, _ in found) for word, found in (figures.get("static") or {}).items()}
+    theirs = {"play": ", ".join(paper.GLOVE_PLAY)}
+    rows = [[word, ours.get(word, NONE), theirs.get(word, NONE)] for word in theirs | ours]
+    return Table(["word", "nearest, one vector for each word", PAPER + "nearest in GloVe"], rows)
+
+
+def _places(figures: Figures) -> Table:
+    rows = [[source, "paper", NONE, nearest] for source, nearest in paper.BILM_PLAY]
+    for asked in figures.get("biLM") or ():
+        found = [("any word", one) for one in asked["any_word"]] + [("this word", one) for one in asked["this_word"]]
+        for number, (among, one) in enumerate(found):
+            title = asked["question"] if number == 0 else ""
+            rows.append([title, among, f"{one['similarity']:.2f}", one["sentence"]])
+    return Table(["in its sentence", "among", "cosine", "nearest"], rows)
 
 
 def table_5(figures: Figures) -> Section:
@@ -42,15 +49,16 @@ def table_5(figures: Figures) -> Section:
     ours = {title: [100 * found[name]["f1"][layer] for name in sets] for title, found, layer in _by_layer(kinds)}
     if kinds:
         first = next(iter(kinds.values()))
-        ours["first sense in WordNet"] = [100 * first[name]["first_sense"] for name in sets]
+        ours = {"first sense in WordNet": [100 * first[name]["first_sense"] for name in sets], **ours}
     rows = _beside(ours, paper.SENSES, len(sets))
-    total = ours_at(ours, -1)
+    total = _column(ours, -1)
+    last = _last(total)
     notes = [
-        tally("The last layer is better than the first LSTM layer (in the paper by 1.6)",
-              {"word senses": _higher(total, _last(total), "biLM, layer 1")}),
-        tally("The last layer is better than the first sense (in the paper by 3.1)",
-              {"word senses": _higher(total, _last(total), "first sense in WordNet")}),
-        tally("The last layer is better than static vectors", {"word senses": _higher(total, _last(total), "static")}),
+        finding("The last layer is better than the first LSTM layer (in the paper by 1.6)",
+                _higher(total, last, "biLM, layer 1")),
+        finding("The last layer is better than the first sense (in the paper by 3.1)",
+                _higher(total, last, "first sense in WordNet")),
+        finding("The last layer is better than static vectors", _higher(total, last, "static")),
     ]  # fmt: skip
     lead = (
         "F1 of the nearest sense: the mean vector of each sense in SemCor, by cosine; the first sense of WordNet where "
@@ -72,14 +80,14 @@ def table_6(figures: Figures) -> Section:
     }
     frequent = figures.get("most frequent tag") or {}
     if "dev" in frequent:
-        ours["most frequent tag"] = [None if frequent[split] is None else 100 * frequent[split] for split in splits]
+        base = [None if frequent[split] is None else 100 * frequent[split] for split in splits]
+        ours = {"most frequent tag": base, **ours}
     rows = _beside(ours, paper.TAGS, len(splits))
-    total = ours_at(ours, -1)
+    total = _column(ours, -1)
     notes = [
-        tally("The first LSTM layer is better than the last (in the paper by 0.5)",
-              {"parts of speech": _higher(total, "biLM, layer 1", _last(total))}),
-        tally("The first LSTM layer is better than static vectors",
-              {"parts of speech": _higher(total, "biLM, layer 1", "static")}),
+        finding("The first LSTM layer is better than the last (in the paper by 0.5)",
+                _higher(total, "biLM, layer 1", _last(total))),
+        finding("The first LSTM layer is better than static vectors", _higher(total, "biLM, layer 1", "static")),
     ]  # fmt: skip
     where = f" on {figures['data']}" if "data" in figures else ""
     lead = (
@@ -172,14 +180,13 @@ def _by_layer(kinds: Figures) -> list[tuple[str, Figures, int]]:
 
 
 def _beside(ours: Mapping[str, Sequence[float | None]], theirs: Mapping[str, float], columns: int) -> list[list[str]]:
-    """Our rows and the paper's, those of both first."""
-    names = [*(name for name in theirs if name in ours), *(name for name in ours if name not in theirs)]
-    names += [name for name in theirs if name not in ours]
+    """Our rows, then those that only the paper has."""
+    names = [*ours, *(name for name in theirs if name not in ours)]
     empty: Sequence[float | None] = [None] * max(1, columns)
     return [[name, *(plain(value) for value in ours.get(name, empty)), plain(theirs.get(name))] for name in names]
 
 
-def ours_at(ours: Mapping[str, Sequence[float | None]], column: int) -> dict[str, float]:
+def _column(ours: Mapping[str, Sequence[float | None]], column: int) -> dict[str, float]:
     """One column of our figures, where it is there."""
     found = {name: values[column] for name, values in ours.items() if values}
     return {name: value for name, value in found.items() if value is not None}

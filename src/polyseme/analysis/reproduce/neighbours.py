@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polyseme.analysis.index import Index
+from polyseme.analysis.index import Index, Neighbour
 from polyseme.elmo import Elmo
 from polyseme.engine.progress import Progress
 from polyseme.lm.substitutes import find_place
@@ -28,34 +28,38 @@ QUESTIONS = (
     "Live in the [present] , not in the past .",
 )
 STATIC_NEIGHBOURS = 10
-PLACES = 3
+PLACES, SAME_WORD_PLACES = 3, 2
 
 
 def measure_neighbours(
     elmo: Elmo, files: Sequence[Path], questions: Sequence[str], static: str, words: int
 ) -> dict[str, Any]:
     """The first ``words`` words of some files are indexed by the last layer, and asked."""
-    texts = list(first_texts(files, words))
+    texts, used = first_texts(files, words)
     with Progress(sum(map(len, texts)), "indexing") as progress:
         index = Index.in_memory(elmo, _counted(texts, progress), layers="top")
     asked = [find_place(elmo, question) for question in questions]
     targets = list(dict.fromkeys(" ".join(tokens[begin:end]).lower() for tokens, (begin, end) in asked))
     return {
-        "texts": [path.name for path in files],
+        "texts": used,
         "tokens": len(index),
         "sentences": index.sentences,
         "static": static_neighbours(targets, texts, static),
-        "biLM": [
-            {
-                "question": question,
-                "found": [
-                    {"sentence": one.marked, "similarity": one.similarity}
-                    for one in index.neighbours(question, k=PLACES)
-                ],
-            }
-            for question in questions
-        ],
+        "biLM": [_answers(index, question) for question in questions],
     }
+
+
+def _answers(index: Index, question: str) -> dict[str, Any]:
+    """The nearest places of any word, and of the word itself."""
+    return {
+        "question": question,
+        "any_word": _places(index.neighbours(question, k=PLACES)),
+        "this_word": _places(index.neighbours(question, k=SAME_WORD_PLACES, same_word=True)),
+    }
+
+
+def _places(found: Sequence[Neighbour]) -> list[dict[str, Any]]:
+    return [{"sentence": one.marked, "similarity": one.similarity} for one in found]
 
 
 def _counted(texts: Sequence[str], progress: Progress) -> Iterator[str]:
@@ -64,14 +68,18 @@ def _counted(texts: Sequence[str], progress: Progress) -> Iterator[str]:
         progress.advance(len(text))
 
 
-def first_texts(files: Sequence[Path], words: int) -> Iterator[str]:
-    """Documents from the beginning, until they have so many words."""
-    for document in read_documents(files):
-        if words <= 0:
-            return
-        if document.text:
-            yield document.text
-            words -= len(document.text.split())
+def first_texts(files: Sequence[Path], words: int) -> tuple[list[str], list[str]]:
+    """Documents from the beginning, until they have so many words; and the names of the files that they are from."""
+    texts, used = list[str](), list[str]()
+    for path in files:
+        for document in read_documents([path]):
+            if words <= 0:
+                return texts, used
+            if document.text:
+                texts.append(document.text)
+                words -= len(document.text.split())
+                used += [path.name] if path.name not in used else []
+    return texts, used
 
 
 def static_neighbours(words: Sequence[str], texts: Sequence[str], static: str) -> dict[str, list[tuple[str, float]]]:

@@ -63,6 +63,12 @@ def tally(claim: str, found: Mapping[str, Verdict | None]) -> str | None:
     return f"{claim}: here for {holding} of {len(judged)}" + (f" ({'; '.join(exceptions)})" if exceptions else "") + "."
 
 
+def finding(claim: str, verdict: Verdict | None) -> str | None:
+    """The same for a claim about one row."""
+    found = {"yes": "so it is here", "no": "not so here", "even": "even here"}
+    return None if verdict is None else f"{claim}: {found[verdict]}."
+
+
 def absent(figures: Mapping[str, Any], titles: Mapping[str, str]) -> list[str]:
     """Lines for the rows that were skipped, and for runs that failed."""
     lines = []

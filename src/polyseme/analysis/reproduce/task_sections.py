@@ -92,9 +92,9 @@ def figure_1(figures: Figures) -> Section:
         "Dev score against the share of the training data, with ELMo and without. The paper's claim: with ELMo fewer "
         "examples and fewer updates reach the same score."
     )
-    blocks: list[Block] = [draw_samples(curves)] if any(row[3] != NONE for row in rows) else []
-    if rows:
-        blocks.append(Table(["task", "share", "examples", "baseline", "+ ELMo"], rows))
+    blocks: list[Block] = []
+    if any(row[3] != NONE or row[4] != NONE for row in rows):
+        blocks = [draw_samples(curves), Table(["task", "share", "examples", "baseline", "+ ELMo"], rows)]
     return _section("Figure 1: how much data it takes", lead, blocks, notes)
 
 
