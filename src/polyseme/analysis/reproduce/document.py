@@ -49,6 +49,12 @@ class Section:
     blocks: Sequence[Block]
 
 
+def section_of(title: str, lead: str, blocks: Sequence[Block], notes: Sequence[str | None]) -> Section:
+    """What a part is about, its tables and pictures, and below them the notes that there are."""
+    lines = [line for line in notes if line]
+    return Section(title, [lead, *blocks, *([Notes(lines)] if lines else [])])
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """In paragraphs and notes `backticks` are code; everything else is plain text."""

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyseme.analysis.reproduce import paper
-from polyseme.analysis.reproduce.document import PAPER, Block, Notes, Section, Table
-from polyseme.analysis.reproduce.plots import draw_senses, draw_tags
+from polyseme.analysis.reproduce.document import PAPER, Block, Section, Table, section_of
+from polyseme.analysis.reproduce.plots import LANGUAGES, draw_senses, draw_tags
 from polyseme.analysis.reproduce.scores import NONE, Verdict, absent, failures, finding, plain
 
 Figures = Mapping[str, Any]
-LANGUAGES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 
 
 def table_4(figures: Figures) -> Section:
@@ -149,17 +148,17 @@ def languages(figures: Figures) -> Section:
         head += [_layer_title(number) for number in range(width - len(head))]
         blocks = [draw_tags(there), Table(head, [row + [NONE] * (width - len(row)) for row in rows])]
     lead = "Accuracy of a linear classifier on one layer, universal parts of speech, in per cent."
-    return _section("English, Korean, Chinese", lead, blocks, figures, absent(figures, LANGUAGES))
+    return section_of("English, Korean, Chinese", lead, blocks, absent(figures, LANGUAGES))
 
 
 def _section(
     title: str, lead: str, blocks: Sequence[Block], figures: Figures, notes: Sequence[str | None] = ()
 ) -> Section:
-    lines = [line for line in notes if line]
+    lines = [*notes]
     if isinstance(figures.get("missing"), str):
         lines.append(f"Skipped: {figures['missing']}.")
-    lines += [f"Failed: {sentence}." for sentence in failures(figures) if not any(sentence in line for line in lines)]
-    return Section(title, [lead, *blocks, *([Notes(lines)] if lines else [])])
+    lines += [f"Failed: {sentence}." for sentence in dict.fromkeys(failures(figures))]
+    return section_of(title, lead, blocks, lines)
 
 
 def _first_set(found: Figures) -> Figures:

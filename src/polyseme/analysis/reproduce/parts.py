@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from polyseme.analysis.reproduce import model_parts, model_sections, task_parts, task_sections
+from polyseme.analysis.reproduce import figure_sections, model_parts, model_sections, task_parts, task_sections
 from polyseme.analysis.reproduce.bench import Bench
 from polyseme.analysis.reproduce.document import Section
 from polyseme.analysis.reproduce.measurement import Tree
@@ -31,8 +31,8 @@ PARTS = {
         Part("table4", model_parts.table_4, model_sections.table_4),
         Part("table5", model_parts.table_5, model_sections.table_5),
         Part("table6", model_parts.table_6, model_sections.table_6),
-        Part("figure1", task_parts.figure_1, task_sections.figure_1, by_task=True),
-        Part("figure2", task_parts.figure_2, task_sections.figure_2, by_task=True),
+        Part("figure1", task_parts.figure_1, figure_sections.figure_1, by_task=True),
+        Part("figure2", task_parts.figure_2, figure_sections.figure_2, by_task=True),
         Part("perplexity", model_parts.perplexity, model_sections.perplexity),
         Part("senses", model_parts.senses, model_sections.senses),
         Part("languages", model_parts.languages, model_sections.languages),

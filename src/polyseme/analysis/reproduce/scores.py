@@ -10,9 +10,19 @@ NONE = "–"
 Verdict = Literal["yes", "no", "even"]
 
 
+def row_of(figures: Mapping[str, Any], task: str) -> Mapping[str, Any]:
+    """The figures of a task; nothing for one that was skipped or is not there."""
+    row: Mapping[str, Any] = figures.get(task) or {}
+    return {} if "missing" in row else row
+
+
+def done(runs: Any) -> list[Mapping[str, Any]]:
+    """The runs that have a result."""
+    return [run for run in runs or () if run and "score" in run]
+
+
 def scores(runs: Any) -> list[float]:
-    """Of the runs that were done."""
-    return [run["score"] for run in runs or () if run and "score" in run]
+    return [run["score"] for run in done(runs)]
 
 
 def mean(values: Sequence[float]) -> float | None:

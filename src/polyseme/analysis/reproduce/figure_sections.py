@@ -1,0 +1,102 @@
+"""Figures 1 and 2, from the figures of their task models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any
+
+from polyseme.analysis.reproduce.document import Block, Section, Table, section_of
+from polyseme.analysis.reproduce.paper import TITLES
+from polyseme.analysis.reproduce.plots import draw_samples, draw_weights
+from polyseme.analysis.reproduce.scores import NONE, absent, done, is_better, mean, row_of, scores, shown, tally
+
+Figures = Mapping[str, Any]
+
+
+def figure_1(figures: Figures) -> Section:
+    """Dev score against the share of the training data."""
+    curves = {task: row for task in figures if (row := row_of(figures, task))}
+    rows, notes = [], list[str | None]()
+    for task, row in curves.items():
+        pairs = list(zip(row["baseline"], row["elmo"], strict=True))
+        for baseline, elmo in pairs:
+            without, with_elmo = scores(baseline["runs"]), scores(elmo["runs"])
+            examples = next((f"{run['examples']['train']:,}" for run in done(baseline["runs"])), NONE)
+            rows.append([TITLES[task], f"{100 * baseline['share']:g} %", examples, shown(without), shown(with_elmo)])
+        better = {f"{100 * a['share']:g} %": is_better(scores(b["runs"]), scores(a["runs"])) for a, b in pairs}
+        notes.append(tally(f"{TITLES[task]} is better with ELMo at every share of the data", better))
+        notes += [_enough_data(TITLES[task], row), _enough_epochs(TITLES[task], row)]
+    notes += absent(figures, TITLES)
+    lead = (
+        "Dev score against the share of the training data, with ELMo and without. The paper's claim: with ELMo fewer "
+        "examples and fewer updates reach the same score."
+    )
+    blocks: list[Block] = []
+    if any(row[3] != NONE or row[4] != NONE for row in rows):
+        blocks = [draw_samples(curves), Table(["task", "share", "examples", "baseline", "+ ELMo"], rows)]
+    return section_of("Figure 1: how much data it takes", lead, blocks, notes)
+
+
+def figure_2(figures: Figures) -> Section:
+    """What the mixes have learned."""
+    learned = {task: found for task in figures if (found := learned_weights(row_of(figures, task)))}
+    rows = [
+        [TITLES[task], place, *(shown(layer) for layer in zip(*shares, strict=True))]
+        for task, places in learned.items()
+        for place, shares in places.items()
+    ]
+    favoured = {
+        f"{TITLES[task]} at the {place}": max(range(len(shares[0])), key=lambda layer: fmean(s[layer] for s in shares))
+        for task, places in learned.items()
+        for place, shares in places.items()
+    }
+    blocks: list[Block] = []
+    notes = absent(figures, TITLES)
+    if rows:
+        blocks = [draw_weights(learned), Table(["task", "place", *_layer_heads(len(rows[0]) - 2)], rows)]
+        largest = "; ".join(f"{name}: {layer or 'tokens'}" for name, layer in favoured.items())
+        notes.insert(0, f"The layer with the largest weight: {largest}.")
+    lead = (
+        "The softmax-normalised weights that tasks give to the layers, with ELMo at input and output. The paper's "
+        "pattern: the input favours the first LSTM layer, the output is more even, lower layers slightly ahead."
+    )
+    return section_of("Figure 2: the weights of the layers", lead, blocks, notes)
+
+
+def learned_weights(row: Figures) -> dict[str, list[list[float]]]:
+    """By place (input, output) the shares of the layers in each run. A mix ends with its scale, which is left out."""
+    runs = done(row.get("runs"))
+    places = [place for place in ("input", "output") if runs and place in runs[0]["mixes"]]
+    return {place: [run["mixes"][place][:-1] for run in runs] for place in places}
+
+
+def _enough_data(title: str, row: Figures) -> str | None:
+    """The share with which ELMo is as good as the baseline with everything."""
+    whole = mean(scores(row["baseline"][-1]["runs"]))
+    if whole is None or not scores(row["elmo"][-1]["runs"]):
+        return None
+    enough = (
+        one["share"] for one in row["elmo"] if (found := mean(scores(one["runs"]))) is not None and found >= whole
+    )
+    share = next(enough, None)
+    reached = "no share that was tried" if share is None else f"{100 * share:g} % of the data"
+    return f"{title} with ELMo is as good as the baseline on all data with {reached}."
+
+
+def _enough_epochs(title: str, row: Figures) -> str | None:
+    """The epoch after which ELMo is as good as the baseline at its best, both on all data."""
+    baseline, elmo = (done(row[name][-1]["runs"]) for name in ("baseline", "elmo"))
+    if not baseline or not elmo:
+        return None
+    best = fmean(max(run["history"]) for run in baseline)
+    epochs = fmean(1 + run["history"].index(max(run["history"])) for run in baseline)
+    reached = [next((n for n, dev in enumerate(run["history"], start=1) if dev >= best), None) for run in elmo]
+    if any(one is None for one in reached):
+        return f"{title} with ELMo does not reach the baseline's best on dev in every run."
+    took = fmean(one for one in reached if one is not None)
+    return f"{title}: the baseline is best on dev after {epochs:.3g} epochs; ELMo is there after {took:.3g}."
+
+
+def _layer_heads(count: int) -> list[str]:
+    return ["tokens", *(f"layer {number}" for number in range(1, count))]
