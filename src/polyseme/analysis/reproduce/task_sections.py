@@ -126,13 +126,10 @@ def _with_spread(value: float, spread: float | None) -> str:
 
 
 def _sets(figures: Figures) -> str | None:
-    """Whose data are others than the paper's."""
+    """Whose data may be others than the paper's."""
     if not any(row_of(figures, task) for task in figures):
         return None
-    named = "; ".join(f"{TITLES[task]}: {name}" for task, name in paper.SETS.items())
-    return (
-        f"The paper's sets: {named}. Scores on other sets, or on parts of these, cannot be compared with it; gains can."
-    )
+    return f"{paper.SETS} Scores on other sets, or on parts of these, cannot be compared with it; gains can, with care."
 
 
 def _trained_on(figures: Figures) -> str | None:
