@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Field, Kind, Lang, Model, Quiet, TwoThreads
+from polyseme.cli.options import Field, Kind, Lang, Model, Quiet, TwoThreads, from_everywhere
 
 if TYPE_CHECKING:
     from polyseme.embed.job import Progress
@@ -54,11 +54,18 @@ def index(
     if threads is not None:
         torch.set_num_threads(threads)
     elmo = Elmo.from_pretrained(model, lang=lang)
-    where = str(Path(model).resolve()) if Path(model).exists() else model
     try:
         with _progress(quiet) as show:
             built = Index.build(
-                elmo, inputs, out, layers=chosen, model=where, field=field, kind=kind, resume=resume, progress=show
+                elmo,
+                inputs,
+                out,
+                layers=chosen,
+                model=from_everywhere(model),
+                field=field,
+                kind=kind,
+                resume=resume,
+                progress=show,
             )
     except KeyboardInterrupt:
         if not quiet:

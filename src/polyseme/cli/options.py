@@ -30,3 +30,8 @@ HeldOut = Annotated[
 ResumeRun = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
 TrainingDevice = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 QuietRun = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+
+
+def from_everywhere(name: str) -> str:
+    """A path that exists as it is from everywhere, so that it is found again later; any other name as it is."""
+    return str(Path(name).resolve()) if Path(name).exists() else name

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from polyseme.cli.options import Model, Quiet, Threads, from_everywhere
 from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
 from polyseme.cli.task_output import watch_training
 
 if TYPE_CHECKING:
     from polyseme.analysis.reproduce.measurement import Measurement
-    from polyseme.analysis.reproduce.run import Reproduction, Wanted
+    from polyseme.analysis.reproduce.run import Wanted
 
 
 def reproduce(
@@ -20,7 +21,7 @@ def reproduce(
         Path, typer.Option(help="The folder of the report; with --render also a .md file.", metavar="REPORT")
     ],
     data: Annotated[Path | None, typer.Option(help="The folder with the data sets.", metavar="DIR")] = None,
-    model: Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")] = "en",
+    model: Model = "en",
     budget: Annotated[
         Literal["quick", "cpu", "full"], typer.Option(help="Minutes; about a night on two cores; the paper's sizes.")
     ] = "cpu",
@@ -40,12 +41,13 @@ def reproduce(
     cove: Annotated[
         Path | None, typer.Option(help="CoVe's weights, for its rows; --static: the vectors it reads.", metavar="FILE")
     ] = None,
+    device: Annotated[str, typer.Option(help="Of the task models: cpu, cuda, mps or auto.")] = "cpu",
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what is to be done, and how long.")] = False,
     render: Annotated[
         Path | None, typer.Option(help="Only write the report of these results again.", metavar="RESULTS.json")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")] = False,
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
     """Measure every table and figure of the paper, beside its own: one HTML page, Markdown, and all figures as JSON.
 
@@ -63,7 +65,31 @@ def reproduce(
         return
     if data is None or not data.is_dir():
         raise typer.BadParameter("give the folder that holds the data sets", param_hint="--data")
-    reproduction = _plan(data, out, model, budget, only, task, ask, static, cove, threads)
+    import torch
+
+    from polyseme.analysis.reproduce.bench import Bench
+    from polyseme.analysis.reproduce.budgets import BUDGETS
+    from polyseme.analysis.reproduce.neighbours import QUESTIONS
+    from polyseme.analysis.reproduce.run import Reproduction
+    from polyseme.elmo import Elmo
+    from polyseme.tasks.registry import find_task
+
+    for name in task or ():
+        find_task(name)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    bench = Bench(
+        elmo=Elmo.from_pretrained(model, device="cpu"),
+        model=from_everywhere(model),
+        data=data,
+        out=out,
+        budget=BUDGETS[budget],
+        static=from_everywhere(static),
+        questions=tuple(ask or QUESTIONS),
+        device=device,
+        cove=cove,
+    )
+    reproduction = Reproduction(bench, only.replace(" ", "").split(",") if only else (), task or ())
     if estimate or not quiet:
         wanted = reproduction.estimate()
         _print_missing(wanted)
@@ -79,45 +105,6 @@ def reproduce(
         raise
     for path in written:
         typer.echo(path.as_posix())
-
-
-def _plan(
-    data: Path,
-    out: Path,
-    model: str,
-    budget: Literal["quick", "cpu", "full"],
-    only: str | None,
-    tasks: list[str] | None,
-    ask: list[str] | None,
-    static: str,
-    cove: Path | None,
-    threads: int | None,
-) -> Reproduction:
-    import torch
-
-    from polyseme.analysis.reproduce.bench import Bench
-    from polyseme.analysis.reproduce.budgets import BUDGETS
-    from polyseme.analysis.reproduce.neighbours import QUESTIONS
-    from polyseme.analysis.reproduce.run import Reproduction
-    from polyseme.elmo import Elmo
-    from polyseme.tasks.registry import find_task
-
-    for name in tasks or ():
-        find_task(name)
-    if threads is not None:
-        torch.set_num_threads(threads)
-    found = [str(Path(name).resolve()) if Path(name).exists() else name for name in (model, static)]
-    bench = Bench(
-        elmo=Elmo.from_pretrained(found[0], device="cpu"),
-        model=found[0],
-        data=data,
-        out=out,
-        budget=BUDGETS[budget],
-        static=found[1],
-        questions=tuple(ask or QUESTIONS),
-        cove=cove,
-    )
-    return Reproduction(bench, only.replace(" ", "").split(",") if only else (), tasks or ())
 
 
 def _render(results: Path, out: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyseme.cli.options import Quiet, ResumeRun, RunFolder, Threads
+from polyseme.cli.options import Quiet, ResumeRun, RunFolder, Threads, from_everywhere
 from polyseme.cli.task_output import print_scores, print_summary, watch_training, write_pieces
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def train(
         "elmo_dropout": elmo_dropout,
         "layer_norm": layer_norm,
         "finetune": finetune_bilm,
-        "model": _found(model),
-        "static": _found(static),
+        "model": None if model is None else from_everywhere(model),
+        "static": None if static is None else from_everywhere(static),
         "characters": characters,
         "character_dim": character_dim,
     }
@@ -116,11 +116,6 @@ def train(
     print_scores(finished.scores, as_json, {"mixes": finished.mixes})
     if not quiet:
         print_summary(finished, out, definition.metric)
-
-
-def _found(name: str | None) -> str | None:
-    """A path that exists as it is from everywhere, so that a run finds its files again; anything else as it is."""
-    return str(Path(name).resolve()) if name is not None and Path(name).exists() else name
 
 
 def _data(definition: Definition[Any, Any], folder: Path | None, train: Path | None, dev: Path | None) -> DataFiles:

@@ -29,6 +29,7 @@ class Bench:
     budget: Budget
     static: str = PACKAGE  #: word vectors beside ELMo, and the baseline of what vectors know
     questions: tuple[str, ...] = QUESTIONS  #: of Table 4
+    device: str = "cpu"  #: of the task models
     cove: Path | None = None  #: a file with CoVe's weights, which read the static vectors
 
     @cached_property
@@ -44,6 +45,7 @@ class Bench:
             preset=self.budget.preset,
             changes={"static": self.static, **self.budget.changes.get(task, {})},
             dev_examples=self.budget.dev_examples,
+            device=self.device,
             seconds=self.budget.seconds[task],
         )
 

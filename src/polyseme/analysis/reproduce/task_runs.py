@@ -59,6 +59,7 @@ class Conditions:
     preset: str = "cpu"  #: of the tasks' presets
     changes: Mapping[str, Any] = field(default_factory=dict)  #: of that preset
     dev_examples: int = 0  #: of dev, evenly spread; 0 for all
+    device: str = "cpu"
     seconds: float = 600.0  #: that a run on all data should take, roughly
 
 
@@ -86,7 +87,7 @@ def testing(run: TaskRun, data: DataFiles, conditions: Conditions) -> Measuremen
 
     def measure(watch: Watch) -> Result:
         _ensure_trained(plan, conditions, watch)
-        scores = Task.load(plan.out, model=conditions.model).evaluate(path)
+        scores = Task.load(plan.out, model=conditions.model, device=conditions.device).evaluate(path)
         return {"score": scores.values[find_task(run.task).metric], "values": scores.values}
 
     tested = {**settings, "kind": "test", "test": describe_file(path)}
@@ -98,7 +99,14 @@ def _planned(run: TaskRun, data: DataFiles, conditions: Conditions) -> tuple[Run
     preset = _preset(run, conditions)
     elmo = conditions.elmo if run.elmo != "none" else None
     somewhere = RunPlan(
-        run.task, data, conditions.folder, preset, conditions.preset, run.seed, dev_examples=conditions.dev_examples
+        run.task,
+        data,
+        conditions.folder,
+        preset,
+        conditions.preset,
+        run.seed,
+        conditions.device,
+        dev_examples=conditions.dev_examples,
     )
     settings = _settings(somewhere, elmo)
     folder = conditions.folder / "runs" / f"{slug(run.title)}-{digest_of(settings)[:10]}"
