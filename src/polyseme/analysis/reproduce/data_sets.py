@@ -45,7 +45,7 @@ def find_treebank(data: Path, lang: str) -> tuple[str, DataFiles] | Missing:
 def find_texts(data: Path, names: tuple[str, ...]) -> list[Path] | Missing:
     """The files that are there, compressed or not."""
     found = [path for name in names if (path := _file(data / name)) is not None]
-    return found or Missing(f"looked for {' or '.join(names)} (or .xz, .gz, .zst) in {data}")
+    return found or Missing(f"looked for {' or '.join(names)} (or .xz, .gz, .zst) in the data folder")
 
 
 def find_senses(data: Path, sets: tuple[str, ...]) -> Path | Missing:
@@ -53,7 +53,7 @@ def find_senses(data: Path, sets: tuple[str, ...]) -> Path | Missing:
     folder = data / SENSES
     names = [f"{name}.{end}" for name in ("semcor", *sets) for end in ("data.xml", "gold.key.txt")]
     absent = [name for name in (*names, "index.sense") if not any(folder.rglob(f"{name}*"))]
-    return Missing(f"looked for {', '.join(absent)} below {folder}") if absent else folder
+    return Missing(f"looked for {', '.join(absent)} below {SENSES} in the data folder") if absent else folder
 
 
 def files_below(folder: Path, sets: tuple[str, ...]) -> list[Path]:
@@ -68,8 +68,8 @@ def _first(data: Path, folders: tuple[str, ...], find: Callable[[Path], DataFile
             try:
                 return name, find(data / name)
             except InputError as error:
-                return Missing(str(error))
-    return Missing(f"looked for the folder {' or '.join(folders)} with files named train and dev in {data}")
+                return Missing(str(error).replace(str(data / name), name))  # a report has no paths of its machine
+    return Missing(f"looked for the folder {' or '.join(folders)} with files named train and dev in the data folder")
 
 
 def _file(path: Path) -> Path | None:
