@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from models import RESULTS, digest
+from models import RESULTS
 
+from polyseme.analysis.reproduce.knowledge import language_model_digest
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import load_native, save_native
@@ -69,7 +70,9 @@ def sources(names: list[str], lang: str, data: Path) -> list[dict[str, str]]:
     return [
         {
             "text": entry["file"].split("/")[1].removesuffix(".txt.xz"),
-            "from": "; ".join(f"{one['what'].split(' (')[0]} ({one['repository']} {one['commit'][:12]})" for one in entry["source"]),
+            "from": "; ".join(
+                f"{one['what'].split(' (')[0]} ({one['repository']} {one['commit'][:12]})" for one in entry["source"]
+            ),
             "licence": entry["licence"],
         }
         for entry in entries
@@ -80,7 +83,7 @@ def measured(lang: str, stored: StoredModel) -> dict[str, Any]:
     """The main figures of benchmarks/models.py, if they were made with these weights; else where to look for some."""
     path = RESULTS / f"model-{lang}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if found.get("digest") != digest(stored):
+    if found.get("digest") != language_model_digest(stored):
         return {"figures": "none yet; those of the run stand under training"}
     parts = found["parts"]
     figures: dict[str, Any] = {"more": "docs/models.md"}

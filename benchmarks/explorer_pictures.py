@@ -31,7 +31,7 @@ PICTURES = {
     "ko": ("ko", 1280, "light", {"text": "밤새 눈이 많이 내렸다.", "word": 1, "layer": "mix"}),
     "zh": ("zh", 1280, "light", {"text": "院子里的花很香。", "word": 3, "layer": "mix"}),
 }
-HEIGHT = 1180
+HEIGHT = 1500
 
 
 def wait_for_indexes(address: str) -> list[dict[str, str]]:

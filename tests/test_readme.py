@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from command_line import parse, polyseme, toy_model
+from command_line import parse, polyseme
 
 from polyseme.pretrain.toy import TEXT
 
@@ -45,18 +44,11 @@ def commands(page: str) -> list[str]:
 
 @pytest.fixture
 def after_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder that `polyseme demo` leaves, around a model that was trained for a second."""
+    """The folder that `polyseme demo` leaves."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(toy_model(), "demo-output/model")
+    Path("demo-output").mkdir()
     Path("demo-output/sentences.txt").write_text("Here is your birthday present.\n", encoding="utf-8")
-    polyseme(
-        "embed",
-        "demo-output/sentences.txt",
-        "--model",
-        "demo-output/model",
-        "--out",
-        "demo-output/vectors.h5",
-    )
+    polyseme("embed", "demo-output/sentences.txt", "--out", "demo-output/vectors.h5")
 
 
 @pytest.mark.usefixtures("after_the_demo")

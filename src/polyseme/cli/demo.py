@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyseme.cli.demo_toy import FAREWELL, toy_commands, toy_lines, train_toy_model
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from rich.console import Console
     from rich.text import Text
@@ -50,36 +48,15 @@ def demo(
     console.width = min(console.width, WIDTH)
     folder = out or Path("demo-output", *([] if lang == "en" else [lang]))
     folder.mkdir(parents=True, exist_ok=True)
-    toy = model is None and lang == "en" and bundled_model("en") is None
-    if toy:
-        model = _train_toy(console, folder / "model")
     elmo = _show_vectors(console, model, lang)
-    studies = _show_senses(console, elmo, lang, toy_lines() if toy else None)
+    studies = _show_senses(console, elmo, lang)
     _title(console, "Files")
     vectors = _write_vectors(console, elmo, f"{model} --lang {lang}" if model else lang, folder, studies)
     files = [*vectors, *_draw(console, studies, folder, lang)]
     for path in files:
         console.print(f"  {path.as_posix():<50} {path.stat().st_size:>10,} bytes", highlight=False)
-    if toy:
-        console.print(f"\n{FAREWELL}")
-    elif lang == "en":
+    if lang == "en":
         console.print("\nThe same in Korean and Chinese: [cyan]polyseme demo --lang ko[/cyan], [cyan]--lang zh[/cyan]")
-
-
-def bundled_model(language: str) -> Path | None:
-    """The folder of a model that came with the package."""
-    from importlib import resources
-
-    folder = Path(str(resources.files("polyseme"))) / "models" / language
-    return folder if folder.is_dir() else None
-
-
-def _train_toy(console: Console, folder: Path) -> str:
-    _title(console, "No trained model is bundled yet: the demo trains a toy")
-    for command in toy_commands():
-        _command(console, command)
-    train_toy_model(console, folder)
-    return folder.as_posix()
 
 
 def _show_vectors(console: Console, model: str | None, lang: str) -> Elmo:
@@ -101,14 +78,14 @@ def _show_vectors(console: Console, model: str | None, lang: str) -> Elmo:
     return elmo
 
 
-def _show_senses(console: Console, elmo: Elmo, lang: str, lines: Sequence[str] | None) -> list[Study]:
-    """Everything about the words of the demo; their neighbours are looked for in ``lines``."""
+def _show_senses(console: Console, elmo: Elmo, lang: str) -> list[Study]:
+    """Everything about the words of the demo; their neighbours are looked for in the text of the package."""
     from polyseme.analysis.demo import WORDS, index_text, study, text_lines
 
     _title(console, "One word, two senses")
     first, second = next(iter(WORDS[lang].values()))
     _run(console, {"elmo": elmo}, f"elmo.similarity({first.marked!r},\n                {second.marked!r})")
-    lines = lines or text_lines(lang)
+    lines = text_lines(lang)
     index = index_text(elmo, lines, f"text-{lang}.txt")
     studies = [study(index, lang, word) for word in WORDS[lang]]
     _show_similarities(console, studies)
