@@ -48,3 +48,18 @@ def test_padding_has_no_gradient(kind: type[BiRNN]) -> None:
     kind(WIDTH, HIDDEN)(x, counts).square().sum().backward()
     assert x.grad is not None
     assert x.grad[0, :3].all() and not x.grad[0, 3:].any()
+
+
+def test_two_new_lstms_on_top_of_each_other_tell_sentences_apart() -> None:
+    """With PyTorch's own start what they say of two sentences differs half as much, and learning begins late."""
+    torch.manual_seed(0)
+    x, lengths = torch.randn(50, 12, 100), torch.full((50,), 12)
+    with torch.no_grad():
+        said = BiLSTM(200, 100)(BiLSTM(100, 100)(x, lengths), lengths)
+    assert float(said.std(dim=0).mean()) > 0.06
+
+
+def test_a_new_lstm_remembers() -> None:
+    layer = BiLSTM(WIDTH, HIDDEN).from_left[0]
+    forget = (layer.bias_ih_l0 + layer.bias_hh_l0).detach()[HIDDEN : 2 * HIDDEN]
+    assert forget.tolist() == [1.0] * HIDDEN

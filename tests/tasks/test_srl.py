@@ -16,7 +16,7 @@ from polyseme.text.tokenization import split_text
 
 def test_roles_and_predicates_are_learned(tmp_path: Path) -> None:
     train, dev = write_roles(tmp_path / "train.props", 12), write_roles(tmp_path / "dev.props", 1)
-    sizes = {"hidden": 16, "depth": 2, "predicate_dim": 4, "detector": 8}
+    sizes = {"hidden": 16, "depth": 2, "predicate_dim": 4, "detector": 16}
     task, finished = small_run("srl", tmp_path, train, dev, **sizes, epochs=2, rate=0.02, batch=4)
     assert_it_learned(finished, "f1", 90)
     assert finished.scores.values["predicate_f1"] >= 90

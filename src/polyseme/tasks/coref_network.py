@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from polyseme.tasks.coref_spans import candidate_spans, distance_buckets, head_vectors, keep_spans
 from polyseme.tasks.definition import TaskNetwork
-from polyseme.tasks.encoders import BiLSTM, VariationalDropout
+from polyseme.tasks.encoders import BiLSTM, VariationalDropout, start_for_relu
 from polyseme.tasks.inputs import TokenInputs
 from polyseme.tasks.paragraphs import TextBatch, join_sentences
 
@@ -90,6 +90,8 @@ class SpanRanker(TaskNetwork):
         self.product = nn.Linear(span, sizes.scorer)
         self.pair = nn.Linear(features, sizes.scorer, bias=False)
         self.pair_score = scorer(sizes.scorer, sizes.dropout)
+        # Behind three layers with PyTorch's own start all spans score the same: after 48 steps on three documents no
+        # link was found, where with this start a quarter of them was.
         for part in (self.head, self.mention, self.anaphor, self.antecedent, self.product, self.pair):
             part.apply(start_for_relu)
 
@@ -208,18 +210,6 @@ def scorer(hidden: int, dropout: float) -> nn.Sequential:
     drop = nn.Dropout(dropout)
     layers = nn.Sequential(nn.ReLU(), drop, nn.Linear(hidden, hidden), nn.ReLU(), drop, nn.Linear(hidden, 1))
     return layers.apply(start_for_relu)
-
-
-def start_for_relu(part: nn.Module) -> None:
-    """Weights that keep the size of what goes through a ReLU (He et al., 2015).
-
-    PyTorch's own start makes it 2.4 times smaller at each layer; behind three of them, all spans score the same, and
-    after 48 steps on three documents no link was found where this start finds a quarter of them.
-    """
-    if isinstance(part, nn.Linear):
-        nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
-        if part.bias is not None:
-            nn.init.zeros_(part.bias)
 
 
 def chain_of_spans(starts: Tensor, lasts: Tensor, mentions: Tensor | None, count: int, widest: int) -> Tensor:

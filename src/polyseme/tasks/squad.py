@@ -26,8 +26,8 @@ PRESETS = {
         InputChoices(elmo="both"),
     ),
     "cpu": Preset(
-        BidafSizes(hidden=50, longest_paragraph=250, paragraphs=0.1),
-        TrainingChoices(epochs=4, batch=45, rate=0.002, patience=2, halve_after=1),
+        BidafSizes(hidden=50, longest_paragraph=200, paragraphs=0.12),
+        TrainingChoices(epochs=6, batch=32, rate=0.002, patience=2, halve_after=1, looks=1000),
         InputChoices(elmo="both", characters=32),
     ),
 }

@@ -61,9 +61,9 @@ class Bidaf(TaskNetwork):
         self.self_similarity = TrilinearSimilarity(2 * hidden)
         self.self_merged = nn.Linear(6 * hidden, 2 * hidden)
         self.start_reader = BiGRU(2 * hidden, hidden)
-        self.start = nn.Linear(2 * hidden, 1)
+        self.start = nn.Linear(2 * hidden, 1, bias=False)  # a bias would move no softmax over the tokens
         self.end_reader = BiGRU(4 * hidden, hidden)
-        self.end = nn.Linear(2 * hidden, 1)
+        self.end = nn.Linear(2 * hidden, 1, bias=False)
 
     def forward(self, batch: QuestionBatch) -> Tensor:
         assert batch.starts is not None and batch.ends is not None, "a loss needs answers"

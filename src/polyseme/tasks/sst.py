@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
-from polyseme.tasks.encoders import BiLSTM
+from polyseme.tasks.encoders import BiLSTM, start_for_relu
 from polyseme.tasks.inputs import Features, InputChoices, TokenBatch, TokenInputs
 from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.sst_trees import Sentence, read_sentiment
@@ -38,6 +38,8 @@ class Maxout(nn.Module):
     def __init__(self, width: int, out: int, pieces: int) -> None:
         super().__init__()
         self.linear = nn.Linear(width, out * pieces)
+        nn.init.kaiming_normal_(self.linear.weight, nonlinearity="linear")
+        nn.init.zeros_(self.linear.bias)
         self.pieces = pieces
 
     def forward(self, x: Tensor) -> Tensor:
@@ -53,7 +55,7 @@ class SstNetwork(TaskNetwork):
         super().__init__(tokens)
         self.labels = labels
         self.dropout = nn.Dropout(sizes.dropout)
-        self.first = nn.Linear(tokens.input_width, sizes.hidden)
+        self.first = nn.Linear(tokens.input_width, sizes.hidden).apply(start_for_relu)
         self.encoder = BiLSTM(sizes.hidden, sizes.hidden)
         self.integrator = BiLSTM(3 * self.encoder.width, sizes.hidden)
         pooled = self.integrator.width + tokens.output_width
@@ -107,8 +109,8 @@ class SstNetwork(TaskNetwork):
 PRESETS = {
     "paper": Preset(Sizes(), TrainingChoices(epochs=20, batch=100, patience=5, halve_after=2)),
     "cpu": Preset(
-        Sizes(hidden=100, dropout=0.35, subtrees=False),
-        TrainingChoices(epochs=10, batch=32, patience=3, halve_after=1),
+        Sizes(hidden=100, dropout=0.35),
+        TrainingChoices(epochs=4, batch=100, patience=2, halve_after=1),
         InputChoices(characters=0),
     ),
 }
