@@ -104,7 +104,7 @@ def measure(choice: Choice, data: Path, work: Path, minutes: float) -> dict[str,
     train(choice, corpus, held_out, folder / "run", tokens)
     stored = load(folder / "run/model")
     likelihood = measure_likelihood(stored, held_out, lang=lang, most=HELD_OUT_TOKENS)
-    vectors = BiLMVectors(Elmo.from_stored(stored, device="cpu"))
+    vectors = BiLMVectors(Elmo(stored, device="cpu"))
     splits = read_splits(
         find_data(data / "pos" / TREEBANKS[choice.lang], (".conllu",)), "upos", test=False, most=SENTENCES
     )

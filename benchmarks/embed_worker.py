@@ -39,7 +39,7 @@ class Polyseme:
         from polyseme.elmo import Elmo
         from polyseme.formats.detect import load
 
-        self.cores, self.torch, self.make = cores, torch, Elmo.from_stored
+        self.cores, self.torch, self.make = cores, torch, Elmo
         self.stored = load(folder)
         self.elmo = self.make(self.stored)
 

@@ -90,7 +90,7 @@ class Bench:
 
     @cached_property
     def elmo(self) -> Elmo:
-        return Elmo.from_stored(self.stored, device="cpu")
+        return Elmo(self.stored, device="cpu")
 
     def held_out(self) -> list[Path]:
         return [next(iter(self.data.glob(f"corpora/{name}.txt*"))) for name in self.language.held_out]
@@ -123,7 +123,7 @@ def states(bench: Bench) -> Figures:
     splits = bench.treebank(name, column)
     found: Figures = {"file": path.name, "treebank": name, "column": column}
     for state in STATES:
-        elmo = Elmo.from_stored(bench.stored, device="cpu", state=state)
+        elmo = Elmo(bench.stored, device="cpu", state=state)
         found[state] = {
             "perplexity": sample_perplexity(bench, bench.stored, path, state),
             "probe": measure_probe(BiLMVectors(elmo), splits),
@@ -139,7 +139,7 @@ def float16(bench: Bench) -> Figures:
     models = {"stored": bench.stored, "float32": load(bench.float32)}
     found: Figures = {"file": path.name, "treebank": name, "column": column}
     for title, stored in models.items():
-        elmo = Elmo.from_stored(stored, device="cpu")
+        elmo = Elmo(stored, device="cpu")
         found[title] = {
             "perplexity": sample_perplexity(bench, stored, path, "reset"),
             "probe": measure_probe(BiLMVectors(elmo), splits),
@@ -173,7 +173,7 @@ def speed(bench: Bench) -> Figures:
             tokens += len(sentence.tokens)
         if tokens >= SPEED_TOKENS:
             break
-    elmo = Elmo.from_stored(bench.stored, device="cpu")
+    elmo = Elmo(bench.stored, device="cpu")
     turns = [_time(elmo, sentences) for _ in range(4)]
     return {
         "tokens": tokens,

@@ -24,7 +24,7 @@ STORED = replace(random_model(), card={"name": "test", "languages": ["en"]})
 
 @pytest.fixture(scope="module")
 def elmo() -> Elmo:
-    return Elmo.from_stored(STORED)
+    return Elmo(STORED)
 
 
 class TestText:
@@ -60,13 +60,10 @@ class TestText:
         assert [sentence.tokens for sentence in elmo.split("I don't. No.")] == [["I", "do", "n't", "."], ["No", "."]]
 
     def test_the_language_comes_from_the_card_and_can_be_overruled(self) -> None:
-        assert Elmo.from_stored(STORED).lang == "en"
-        assert Elmo.from_stored(replace(STORED, card={})).lang == "any"
-        assert (
-            Elmo.from_stored(replace(STORED, card={"languages": ["ko"], "tokenization": "whitespace"})).lang
-            == "whitespace"
-        )
-        assert Elmo.from_stored(STORED, lang="whitespace").encode("a, b.").tokens == ["a,", "b."]
+        assert Elmo(STORED).lang == "en"
+        assert Elmo(replace(STORED, card={})).lang == "any"
+        assert Elmo(replace(STORED, card={"languages": ["ko"], "tokenization": "whitespace"})).lang == "whitespace"
+        assert Elmo(STORED, lang="whitespace").encode("a, b.").tokens == ["a,", "b."]
 
 
 class TestTokens:
@@ -138,11 +135,11 @@ class TestBadInput:
 
     def test_settings_that_do_not_exist(self) -> None:
         with pytest.raises(ConfigError, match="reset, warm, carry"):
-            Elmo.from_stored(STORED, state="cold")  # type: ignore[arg-type]
+            Elmo(STORED, state="cold")  # type: ignore[arg-type]
         with pytest.raises(ConfigError, match="mix has 2 weights, but the model has 3 layers"):
-            Elmo.from_stored(STORED, mix=[1, 2])
+            Elmo(STORED, mix=[1, 2])
         with pytest.raises(ConfigError, match="'abacus' cannot be used"):
-            Elmo.from_stored(STORED, device="abacus")
+            Elmo(STORED, device="abacus")
 
     def test_a_model_that_does_not_exist(self) -> None:
         with pytest.raises(FormatError, match="no file or folder"):
@@ -179,28 +176,26 @@ class TestStream:
 class TestStates:
     def test_reset_and_warm_forget_what_was_read(self) -> None:
         for state in ("reset", "warm"):
-            elmo = Elmo.from_stored(STORED, state=state)  # type: ignore[arg-type]
+            elmo = Elmo(STORED, state=state)  # type: ignore[arg-type]
             first = elmo.encode(TEXT).layers
             elmo.encode_tokens([["something"] * 9] * 5)
             np.testing.assert_array_equal(elmo.encode(TEXT).layers, first)
             np.testing.assert_array_equal(elmo.encode([TEXT, "else"])[0].layers, first)
 
     def test_warm_starts_from_the_state_after_a_fixed_text(self) -> None:
-        warm, reset = Elmo.from_stored(STORED, state="warm"), Elmo.from_stored(STORED)
+        warm, reset = Elmo(STORED, state="warm"), Elmo(STORED)
         with torch.no_grad():
             state = reset.bilm(reset.ids([polyseme.elmo.WARM_TEXT.split()])).state
             expected = reset.bilm(reset.ids([["the", "cat"]]), state).without_boundaries()[0][:, 0]
         found = warm.encode_tokens([["the", "cat"]])[0].layers
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
         assert np.abs(found - reset.encode_tokens([["the", "cat"]])[0].layers).max() > 1e-3
-        np.testing.assert_array_equal(
-            found, Elmo.from_stored(STORED, state="warm").encode_tokens([["the", "cat"]])[0].layers
-        )
+        np.testing.assert_array_equal(found, Elmo(STORED, state="warm").encode_tokens([["the", "cat"]])[0].layers)
 
     @settings(max_examples=20)
     @given(st.lists(st.lists(st.lists(st.sampled_from(["a", "cat", "the"]), max_size=5), max_size=4), max_size=4))
     def test_carry_is_the_network_with_its_state_carried_by_row(self, calls: list[list[list[str]]]) -> None:
-        elmo = Elmo.from_stored(STORED, state="carry")
+        elmo = Elmo(STORED, state="carry")
         bilm, state = elmo.bilm, elmo.bilm.zero_state(0)
         for sentences in calls:
             found = elmo.encode_tokens(sentences)
@@ -212,7 +207,7 @@ class TestStates:
                 np.testing.assert_allclose(encoding.layers, expected, rtol=0, atol=1e-5)
 
     def test_a_carrying_stream_reads_text_after_text(self) -> None:
-        streaming, calling = (Elmo.from_stored(STORED, state="carry") for _ in range(2))
+        streaming, calling = (Elmo(STORED, state="carry") for _ in range(2))
         for text, found in zip(["one", "two", "three"], streaming.stream(["one", "two", "three"]), strict=True):
             np.testing.assert_array_equal(found.layers, calling.encode(text).layers)
 
@@ -223,9 +218,9 @@ class TestMix:
         np.testing.assert_allclose(found.vectors, found.layers.mean(axis=0), rtol=0, atol=1e-6)
 
     def test_a_layer_or_weights_can_be_chosen(self) -> None:
-        top = Elmo.from_stored(STORED, mix="top").encode(TEXT)
+        top = Elmo(STORED, mix="top").encode(TEXT)
         np.testing.assert_array_equal(top.vectors, top.layers[2])
-        mixed = Elmo.from_stored(STORED, mix=[1, 0, -2]).encode(TEXT)
+        mixed = Elmo(STORED, mix=[1, 0, -2]).encode(TEXT)
         np.testing.assert_allclose(mixed.vectors, mixed.layers[0] - 2 * mixed.layers[2], rtol=0, atol=1e-6)
 
 
@@ -250,7 +245,7 @@ class TestSimilarity:
 
     def test_with_carried_state_there_is_no_such_thing(self) -> None:
         with pytest.raises(ConfigError, match='use state "reset" or "warm"'):
-            Elmo.from_stored(STORED, state="carry").similarity("a", "b")
+            Elmo(STORED, state="carry").similarity("a", "b")
 
 
 class TestModel:
@@ -267,7 +262,7 @@ class TestModel:
             assert torch.equal(tensor, STORED.tensors[name])
 
     def test_public_names(self) -> None:
-        assert Elmo.from_stored(STORED, cache_mb=0).encode("a").__class__ is Encoding
+        assert Elmo(STORED, cache_mb=0).encode("a").__class__ is Encoding
 
 
 def test_many_texts_show_a_bar_only_to_a_person(elmo: Elmo, capfd: pytest.CaptureFixture[str]) -> None:

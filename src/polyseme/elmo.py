@@ -64,7 +64,7 @@ class _Text:
 
 
 class Elmo:
-    """A pretrained biLM, ready to encode."""
+    """A pretrained biLM, ready to encode: ``Elmo.from_pretrained("en")``, or ``Elmo(stored)`` of one in memory."""
 
     def __init__(
         self,
@@ -106,20 +106,6 @@ class Elmo:
         model itself does not, or says it wrong.
         """
         return cls(load(model), device=device, state=state, mix=mix, cache_mb=cache_mb, lang=lang)
-
-    @classmethod
-    def from_stored(
-        cls,
-        stored: StoredModel,
-        *,
-        device: str = "auto",
-        state: State = "reset",
-        mix: Mix = None,
-        cache_mb: float = 256,
-        lang: str | None = None,
-    ) -> Elmo:
-        """The same for a model that is in memory already."""
-        return cls(stored, device=device, state=state, mix=mix, cache_mb=cache_mb, lang=lang)
 
     @property
     def config(self) -> BiLMConfig:

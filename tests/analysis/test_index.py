@@ -153,7 +153,7 @@ def test_another_model_is_refused(elmo: Elmo, text: Path, tmp_path: Path) -> Non
     with pytest.raises(ConfigError, match="made by another model"):
         Index.open(tmp_path / "index", tiny_elmo(seed=1))
     with pytest.raises(ConfigError, match="made with state 'reset', but the model has 'warm'"):
-        Index.open(tmp_path / "index", Elmo.from_stored(tiny_model(), state="warm"))
+        Index.open(tmp_path / "index", Elmo(tiny_model(), state="warm"))
     save_native(tiny_model(1), tmp_path / "model")
     noted = json.loads((tmp_path / "index" / "index.json").read_text())
     (tmp_path / "index" / "index.json").write_text(json.dumps({**noted, "model": str(tmp_path / "model")}))
@@ -185,7 +185,7 @@ def test_what_cannot_be_built(elmo: Elmo, text: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="numbers from 0 to 2"):
         Index.in_memory(elmo, LINES, layers="bottom")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="state"):
-        Index.in_memory(Elmo.from_stored(tiny_model(), state="carry"), LINES)
+        Index.in_memory(Elmo(tiny_model(), state="carry"), LINES)
     with pytest.raises(InputError, match="standard input"):
         Index.build(elmo, "-", tmp_path / "index")
     with pytest.raises(InputError, match=r"nowhere.txt does not exist"):

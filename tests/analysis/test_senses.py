@@ -86,4 +86,4 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, problem: str) -> N
 
 def test_carried_state_would_compare_other_things() -> None:
     with pytest.raises(ConfigError, match="carry"):
-        tell_apart(Elmo.from_stored(tiny_model(), state="carry"), [BANK])
+        tell_apart(Elmo(tiny_model(), state="carry"), [BANK])

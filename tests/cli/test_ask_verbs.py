@@ -53,7 +53,7 @@ def rows(printed: str) -> list[dict[str, str]]:
 
 def test_score_prints_tokens_and_boundaries_as_lines() -> None:
     found = rows(polyseme("score", "the zebra sees\na dog", "--model", "model").stdout)
-    expected = Elmo.from_stored(load("model"), device="cpu").score("the zebra sees\na dog")
+    expected = Elmo(load("model"), device="cpu").score("the zebra sees\na dog")
     assert expected.backward is not None
     assert [row["token"] for row in found] == ["<S>", "the", "zebra", "sees", "</S>", "<S>", "a", "dog", "</S>"]
     assert [row["sentence"] for row in found] == ["0"] * 5 + ["1"] * 4
@@ -66,7 +66,7 @@ def test_score_prints_tokens_and_boundaries_as_lines() -> None:
 def test_score_of_a_file_has_the_number_of_the_line_and_one_row_a_sentence() -> None:
     Path("a.txt").write_text("the cat\n\na dog sees\n")
     found = rows(polyseme("score", "a.txt", "--model", "model", "--sentences").stdout)
-    expected = Elmo.from_stored(load("model"), device="cpu").score(["the cat", "a dog sees"])
+    expected = Elmo(load("model"), device="cpu").score(["the cat", "a dog sees"])
     assert [(row["text"], row["tokens"], row["words"]) for row in found] == [
         ("0", "2", "the cat"),
         ("2", "3", "a dog sees"),
@@ -100,7 +100,7 @@ def test_score_on_a_terminal_is_a_table_with_bars(monkeypatch: pytest.MonkeyPatc
 
 
 def test_substitutes_as_lines_json_and_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = Elmo.from_stored(load("model"), device="cpu").substitutes(MARKED, k=3, direction="forward")
+    expected = Elmo(load("model"), device="cpu").substitutes(MARKED, k=3, direction="forward")
     arguments = ("substitutes", MARKED, "--model", "model", "--k", "3", "--direction", "forward")
     found = rows(polyseme(*arguments).stdout)
     assert [row["word"] for row in found] == [one.word for one in expected]

@@ -37,7 +37,7 @@ def small_lm(
 
 
 def small_elmo(seed: int = 0, *, state: State = "reset", **options: bool | str) -> Elmo:
-    return Elmo.from_stored(small_lm(seed, **options), device="cpu", state=state)  # type: ignore[arg-type]
+    return Elmo(small_lm(seed, **options), device="cpu", state=state)  # type: ignore[arg-type]
 
 
 def spelled_out(

@@ -139,7 +139,7 @@ def test_a_model_without_a_softmax_says_how_to_get_one(call: Any) -> None:
 
 def test_carried_state_and_other_things_than_text_are_refused() -> None:
     with pytest.raises(ConfigError, match='state is "carry"'):
-        score(Elmo.from_stored(small_lm(), device="cpu", state="carry"), "The cat.")
+        score(Elmo(small_lm(), device="cpu", state="carry"), "The cat.")
     with pytest.raises(InputError, match="a text or a list of tokens was expected, but '7' is a int"):
         score(small_elmo(), [7])  # type: ignore[list-item]
     with pytest.raises(InputError, match="a text or a list of tokens"):

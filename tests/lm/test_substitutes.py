@@ -62,7 +62,7 @@ def test_without_counts_the_prior_is_the_log_uniform_distribution_of_the_ranks()
 def test_a_word_that_was_never_counted_still_has_a_prior() -> None:
     stored = small_lm()
     stored = replace(stored, vocabulary=Vocabulary(WORDS, (0,) * len(WORDS)))
-    found = substitutes(Elmo.from_stored(stored, device="cpu"), TEXT, k=100)
+    found = substitutes(Elmo(stored, device="cpu"), TEXT, k=100)
     assert all(0 < one.probability < 1 for one in found)
 
 
@@ -125,12 +125,12 @@ def test_a_model_that_cannot_answer_says_why() -> None:
     with pytest.raises(ConfigError, match=r"has no softmax.*polyseme finetune"):
         substitutes(small_elmo(softmax=False), TEXT)
     with pytest.raises(ConfigError, match="has a softmax of 14 rows, but no vocabulary"):
-        substitutes(Elmo.from_stored(replace(small_lm(), vocabulary=None), device="cpu"), TEXT)
+        substitutes(Elmo(replace(small_lm(), vocabulary=None), device="cpu"), TEXT)
     with pytest.raises(ConfigError, match="has 13 words, but its softmax has 14 rows"):
-        substitutes(Elmo.from_stored(replace(small_lm(), vocabulary=Vocabulary(WORDS[1:])), device="cpu"), TEXT)
+        substitutes(Elmo(replace(small_lm(), vocabulary=Vocabulary(WORDS[1:])), device="cpu"), TEXT)
     foreign = Vocabulary(("<bos>", "<eos>", "<oov>", *WORDS[3:]))
     with pytest.raises(ConfigError, match="lacks <S>, </S>, <UNK>"):
-        substitutes(Elmo.from_stored(replace(small_lm(), vocabulary=foreign), device="cpu"), TEXT)
+        substitutes(Elmo(replace(small_lm(), vocabulary=foreign), device="cpu"), TEXT)
     with pytest.raises(ConfigError, match="this model reads forward only"):
         substitutes(small_elmo(bidirectional=False), TEXT, direction="backward")
     assert substitutes(small_elmo(bidirectional=False), TEXT, k=1)[0].backward is None

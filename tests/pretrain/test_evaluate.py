@@ -102,7 +102,7 @@ def test_state_flows_from_sentence_to_sentence_within_a_document(documents: list
 
 def test_the_warm_state_is_that_of_elmo() -> None:
     stored = small_lm()
-    elmo = Elmo.from_stored(stored, device="cpu", state="warm")
+    elmo = Elmo(stored, device="cpu", state="warm")
     with torch.no_grad():
         expected = elmo.bilm(elmo.ids([WARM_TEXT.split()])).state
     found = warm_states(trained_model(stored), stored.indexer)
@@ -115,7 +115,7 @@ def test_score_and_evaluate_agree(tmp_path: Path, state: State) -> None:
     stored = small_lm()
     (tmp_path / "a.txt").write_text(TEXT)
     (found,) = totals(evaluate_files(stored, [tmp_path / "a.txt"], state=state)).values()
-    scores = score(Elmo.from_stored(stored, device="cpu", state=state), TEXT.splitlines())
+    scores = score(Elmo(stored, device="cpu", state=state), TEXT.splitlines())
     assert found.forward == pytest.approx(-sum(one.total.forward for one in scores), abs=1e-4)
     assert found.backward == pytest.approx(-sum(one.total.backward or 0 for one in scores), abs=1e-4)
     assert found.unknown == sum(int(one.unknown.sum()) for one in scores) == 1
@@ -204,7 +204,7 @@ def test_a_model_that_reads_forward_only() -> None:
     stored = small_lm(bidirectional=False)
     assert stored.vocabulary is not None
     (found,) = evaluate(trained_model(stored), [["the", "cat"]], stored.vocabulary, stored.indexer)
-    (expected,) = score(Elmo.from_stored(stored, device="cpu"), [["the", "cat"]])
+    (expected,) = score(Elmo(stored, device="cpu"), [["the", "cat"]])
     assert found.forward == pytest.approx(-expected.total.forward, abs=1e-5)
     assert len({round(perplexity, 6) for perplexity in found.perplexities}) == 1
 

@@ -180,7 +180,7 @@ def test_the_whole_budget_can_go_to_the_softmax(corpus: Corpus, tmp_path: Path) 
     tuned = load(outcome.model)
     assert tuned.fingerprint() == base.fingerprint()
     assert outcome.fitted == outcome.after
-    assert Elmo.from_stored(tuned, device="cpu").score("the cat").total.forward < 0
+    assert Elmo(tuned, device="cpu").score("the cat").total.forward < 0
 
 
 def test_new_words_share_what_unknown_had_and_nothing_else_changes(corpus: Corpus) -> None:
@@ -233,7 +233,7 @@ def test_models_of_every_shape(corpus: Corpus, tmp_path: Path, kind: str) -> Non
     tuned = load(outcome.model)
     assert tuned.config == base.config
     assert tuned.card["state"] == ("warm" if kind == "windows" else "reset")
-    assert Elmo.from_stored(tuned, device="cpu").score([["the", "cat"]])[0].total.forward < 0
+    assert Elmo(tuned, device="cpu").score([["the", "cat"]])[0].total.forward < 0
 
 
 @pytest.mark.parametrize("stop_at", [3, 20])

@@ -48,9 +48,9 @@ def small_model(words: Sequence[str], *, lang: str = "en", seed: int = 0, softma
 
 
 def small_elmo(sentences: Sequence[str] = SENTENCES, *, lang: str = "en", softmax: bool = True) -> Elmo:
-    splitter = Elmo.from_stored(small_model([], lang=lang), device="cpu")
+    splitter = Elmo(small_model([], lang=lang), device="cpu")
     words = sorted({token for line in sentences for sentence in splitter.split(line) for token in sentence.tokens})
-    return Elmo.from_stored(small_model(words, lang=lang, softmax=softmax), device="cpu")
+    return Elmo(small_model(words, lang=lang, softmax=softmax), device="cpu")
 
 
 def served(name: str, sentences: Sequence[str], *, lang: str = "en", softmax: bool = True) -> ServedModel:
