@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from command_line import polyseme
 from paper_data import TEXT, TINY, write_paper_data
 from small_lms import small_lm
+from torch import nn
 
 from polyseme.analysis.index import Index
 from polyseme.analysis.reproduce import task_runs
@@ -23,6 +25,7 @@ from polyseme.elmo import Elmo
 from polyseme.formats.native import save_native
 from polyseme.pretrain.evaluate import Likelihood
 from polyseme.pretrain.evaluate_files import evaluate_files
+from polyseme.tasks.cove import CoVeVectors
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.frozen import BiLMVectors, TableVectors
 from polyseme.tasks.probe import ProbeChoices, probe_tags
@@ -161,7 +164,7 @@ def test_the_page_needs_nothing_else(reproduced: Reproduced) -> None:
     assert sources
     assert all(source.startswith(("data:image/svg+xml;base64,", "#")) for source in sources)
     pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", reproduced.markdown)
-    assert pictures == ["figure-1.svg", "figure-2.svg", "senses.svg", "languages.svg"]
+    assert pictures == [f"reproduction-{name}.svg" for name in ("figure-1", "figure-2", "senses", "languages")]
     assert all((reproduced.out / name).read_bytes().startswith(b"<?xml") for name in pictures)
 
 
@@ -181,7 +184,7 @@ def test_what_is_there_is_not_measured_again(reproduced: Reproduced, monkeypatch
 def test_the_report_is_made_anew_from_the_figures(reproduced: Reproduced, tmp_path: Path) -> None:
     results = str(reproduced.out / "reproduction.json")
     polyseme("reproduce", "--render", results, "--out", str(tmp_path / "again"))
-    for name in ("report.html", "report.md", "reproduction.json", "figure-1.svg"):
+    for name in ("report.html", "report.md", "reproduction.json", "reproduction-figure-1.svg"):
         assert (tmp_path / "again" / name).read_bytes() == (reproduced.out / name).read_bytes()
     polyseme("reproduce", "--render", results, "--out", str(tmp_path / "page.md"))
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == reproduced.markdown
@@ -251,3 +254,18 @@ def test_what_is_not_there_is_named(reproduced: Reproduced, tmp_path: Path) -> N
     said = reproduced.run("--only", "table7", code=1).stderr
     assert "there is no part 'table7'; there are: table1, table2" in said
     assert "there is no task 'nre'" in reproduced.run("--task", "nre", code=1).stderr
+
+
+def test_cove_has_its_rows_where_it_is_given(reproduced: Reproduced, tmp_path: Path) -> None:
+    weights = tmp_path / "cove.pth"
+    torch.save(nn.LSTM(4, 3, num_layers=2, bidirectional=True).state_dict(), weights)
+    out = tmp_path / "report"
+    reproduced.run("--only", "table5,table6", "--cove", str(weights), out=out)
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert re.search(r"\| CoVe, layer 2 \| [\d.]+ \| 64\.7 \|", text)
+    assert re.search(r"\| CoVe, layer 1 \| [\d.]+ \| [\d.]+ \| 93\.3 \|", text)
+    cove = CoVeVectors.load(
+        weights, TableVectors.load(reproduced.static, [["the", "bank", "here", "on", "your", "is"]])
+    )
+    expected = evaluate_senses(cove, reproduced.data / "wsd", ["semeval2007"])["semeval2007"].f1
+    assert figures(out)["table5"]["CoVe"]["semeval2007"]["f1"] == expected

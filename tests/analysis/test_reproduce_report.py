@@ -107,7 +107,7 @@ def test_data_and_epochs_that_elmo_saves() -> None:
     assert "SNLI: the baseline is best on dev after 2 epochs; ELMo is there after 1." in text
     assert "SNLI is better with ELMo at every share of the data: here for 3 of 3." in text
     assert "| SNLI | 10 % | 1,200 | 60.00 | 71.00 |" in text
-    assert "figure-1.svg" in text
+    assert "(reproduction-figure-1.svg)" in text
 
 
 def test_weights_without_their_scale() -> None:

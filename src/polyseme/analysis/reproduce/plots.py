@@ -148,4 +148,4 @@ def _picture(name: str, text: str, size: tuple[float, float], draw: Any) -> Pict
         draw(figure)
         file = io.BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
-    return Picture(name, text, file.getvalue())
+    return Picture(f"reproduction-{name}", text, file.getvalue())
