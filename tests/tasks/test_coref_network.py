@@ -12,7 +12,7 @@ from polyseme.tasks import coref_network
 from polyseme.tasks.coref import TASK, cut_document
 from polyseme.tasks.coref_data import CorefDocument, new_document
 from polyseme.tasks.coref_network import CorefSizes, Ranking, SpanRanker, chain_of_spans
-from polyseme.tasks.coref_spans import distance_buckets
+from polyseme.tasks.coref_spans import candidate_spans, distance_buckets
 
 SIZES = CorefSizes(hidden=4, scorer=5, feature=3, widest=3, antecedents=4, kept=0.8, dropout=0.0, input_dropout=0.0)
 HEAD_BIASES = ("head.0.bias", "head.2.bias")
@@ -73,7 +73,7 @@ def test_pairs_scored_in_blocks_have_the_scores_of_all_together(monkeypatch: pyt
     assert torch.allclose(network.rank(document).scores, together, atol=1e-6)
 
 
-def test_the_loss_is_that_of_all_true_antecedents_together() -> None:
+def test_the_loss_is_that_of_all_true_antecedents_together_and_of_mentions() -> None:
     network, features = ranker()
     network.eval()
     [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
@@ -89,7 +89,12 @@ def test_the_loss_is_that_of_all_true_antecedents_together() -> None:
             if i - back >= 0 and span in chain and chain.get(spans[i - back]) == chain[span]
         ]
         losses.append(-sum(shares[back] for back in true or [0]).log())  # type: ignore[union-attr]
-    assert float(network([document])) == pytest.approx(float(torch.stack(losses).mean()), abs=1e-4)
+    shares = torch.sigmoid(ranking.candidates)
+    starts, lasts = candidate_spans(document.sentences, SIZES.widest)
+    candidates = [(a, b + 1) for a, b in zip(starts.tolist(), lasts.tolist(), strict=True)]
+    true = [share if span in chain else 1 - share for span, share in zip(candidates, shares, strict=True)]
+    expected = torch.stack(losses).mean() - torch.stack(true).log().sum() / len(spans)
+    assert float(network([document])) == pytest.approx(float(expected), abs=1e-4)
     assert len(spans) == 8  # 0.8 of nine tokens, rounded up
 
 
@@ -150,7 +155,7 @@ def test_chains_follow_the_best_antecedents(monkeypatch: pytest.MonkeyPatch) -> 
     [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
     scores = torch.tensor([[0, -9, -9], [0, -1, -9], [0, 1, 2], [0, -1, 3], [0, -2, -1], [0, 5, 1]]).float()
     places = torch.arange(6)
-    monkeypatch.setattr(network, "rank", lambda given: Ranking(places, places, torch.zeros_like(places), scores))
+    monkeypatch.setattr(network, "rank", lambda given: Ranking(places, places, places, scores, places, places))
     assert network.predict([document]) == [[[[0, 1], [2, 3]], [[1, 2], [3, 4]], [[4, 5], [5, 6]]]]
 
 
