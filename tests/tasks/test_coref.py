@@ -19,7 +19,7 @@ pytest.importorskip("scipy")
 def test_names_are_linked(tmp_path: Path) -> None:
     train, dev = write_documents(tmp_path / "train.conll", 24, 0), write_documents(tmp_path / "dev.conll", 6, 1)
     sizes = {"hidden": 10, "scorer": 12, "feature": 4, "widest": 3, "input_dropout": 0.0}
-    task, finished = small_run("coref", tmp_path, train, dev, **sizes, epochs=10, rate=0.005, batch=2)
+    task, finished = small_run("coref", tmp_path, train, dev, **sizes, epochs=10, rate=0.01, batch=2)
     assert_it_learned(finished, "conll", 80)
     assert task.evaluate(dev).values == finished.scores.values
 
