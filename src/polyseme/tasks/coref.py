@@ -36,7 +36,7 @@ PRESETS = {
     "cpu": Preset(
         CorefSizes(hidden=100, scorer=100, kept=0.25, antecedents=60, training_sentences=15, input_dropout=0.4),
         TrainingChoices(epochs=12, batch=1, rate=0.002, patience=6, halve_after=3),
-        InputChoices(elmo="input", characters=32),
+        InputChoices(elmo="input", elmo_dropout=0.1, characters=32),
     ),
 }
 

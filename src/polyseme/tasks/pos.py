@@ -60,7 +60,7 @@ PRESETS = {
     "cpu": Preset(
         Sizes(hidden=100, depth=1),
         TrainingChoices(epochs=8, batch=32, rate=0.002, patience=3, halve_after=1),
-        InputChoices(characters=50),
+        InputChoices(elmo_dropout=0.1, characters=50),
     ),
 }
 

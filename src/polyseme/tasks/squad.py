@@ -28,7 +28,7 @@ PRESETS = {
     "cpu": Preset(
         BidafSizes(hidden=50, longest_paragraph=200, paragraphs=0.12),
         TrainingChoices(epochs=6, batch=32, rate=0.002, patience=2, halve_after=1, looks=1000),
-        InputChoices(elmo="both", characters=32),
+        InputChoices(elmo="both", elmo_dropout=0.1, characters=32),
     ),
 }
 

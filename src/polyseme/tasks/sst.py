@@ -111,7 +111,7 @@ PRESETS = {
     "cpu": Preset(
         Sizes(hidden=100, dropout=0.35),
         TrainingChoices(epochs=4, batch=100, patience=2, halve_after=1),
-        InputChoices(characters=0),
+        InputChoices(elmo_dropout=0.1, characters=0),
     ),
 }
 
