@@ -34,11 +34,11 @@ def _static_neighbours(figures: Figures) -> Table:
 def _places(figures: Figures) -> Table:
     rows = [[source, "paper", NONE, nearest] for source, nearest in paper.BILM_PLAY]
     for asked in figures.get("biLM") or ():
-        found = [("any word", one) for one in asked["any_word"]] + [("this word", one) for one in asked["this_word"]]
+        found = [("any", one) for one in asked["any_word"]] + [("the same", one) for one in asked["this_word"]]
         for number, (among, one) in enumerate(found):
             title = asked["question"] if number == 0 else ""
             rows.append([title, among, f"{one['similarity']:.2f}", one["sentence"]])
-    return Table(["in its sentence", "among", "cosine", "nearest"], rows)
+    return Table(["in its sentence", "word", "cosine", "nearest"], rows)
 
 
 def table_5(figures: Figures) -> Section:

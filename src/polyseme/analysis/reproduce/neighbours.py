@@ -20,12 +20,12 @@ from polyseme.text.readers import read_documents
 
 #: A word of the paper and two of ours, each in two senses.
 QUESTIONS = (
-    "The shortstop made a spectacular [play] on a ground ball .",
-    "She signed to do a Broadway [play] for three months .",
-    "We spread a blanket on the grassy [bank] of the river .",
-    "She opened a savings account at the [bank] .",
-    "He gave her a silver watch as a wedding [present] .",
-    "Live in the [present] , not in the past .",
+    "The shortstop made a spectacular [play] on a ground ball.",
+    "She signed to do a Broadway [play] for three months.",
+    "We spread a blanket on the grassy [bank] of the river.",
+    "She opened a savings account at the [bank].",
+    "He gave her a silver watch as a wedding [present].",
+    "Live in the [present], not in the past.",
 )
 STATIC_NEIGHBOURS = 10
 PLACES, SAME_WORD_PLACES = 3, 2
