@@ -1,21 +1,14 @@
-"""A run on disk: everything that is needed to go on as if nothing had happened.
-
-One safetensors file: weights, optimiser and carried states as tensors, the rest as JSON in its header. It is written
-beside the old one and takes its name only when it is complete, so that there is a whole checkpoint at every moment.
-"""
+"""A run on disk: everything that is needed to go on as if nothing had happened."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from polyseme.errors import JobError
-from polyseme.files.atomic import partial_path, put_in_place, raise_if_disk_full
+from polyseme.formats.run_file import read_run_file, save_run_file
 from polyseme.nn.lstm import CellState
 from polyseme.pretrain.objective import States
 from polyseme.pretrain.trainer import Training
@@ -37,24 +30,12 @@ def save_checkpoint(training: Training, path: Path, corpus: str) -> None:
         **{name: getattr(training, name) for name in COUNTERS},
     }
     if training.processes.first:
-        beside = partial_path(path)
-        try:
-            save_file({n: t.detach().cpu().contiguous() for n, t in tensors.items()}, beside, {"run": json.dumps(meta)})
-            put_in_place(beside, path)
-        except (OSError, SafetensorError) as error:
-            beside.unlink(missing_ok=True)
-            raise_if_disk_full(error, path)
-            raise JobError(f"the checkpoint {path} could not be written ({error}); the last one is kept") from None
+        save_run_file(path, tensors, meta)
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Its tensors and its numbers."""
-    try:
-        with safe_open(path, "pt") as file:
-            meta = json.loads((file.metadata() or {})["run"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise JobError(f"{path} is no checkpoint of a training run: {error}") from None
+    tensors, meta = read_run_file(path)
     if meta.get("version") != VERSION:
         raise JobError(f"{path} was written by another version ({meta.get('version')}); this one reads {VERSION}")
     return tensors, meta
