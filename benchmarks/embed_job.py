@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results/embed_job.json"
 SHARD = SHARED / "data/corpora/en/enwiki-core-1.txt.xz"
 
-TOKENS = {"compact": 300_000, "small": 120_000}
+TOKENS = {"compact": 200_000, "small": 80_000}
 REPEATS = 3
 MEMORY_TOKENS = (10_000, 1_000_000)
 #: (layers, suffix) of the files that are written; None: the engine alone.
