@@ -263,3 +263,9 @@ def test_pages_load_nothing_from_elsewhere(server: Client) -> None:
 def test_a_taken_port_is_a_sentence(server: Client) -> None:
     with pytest.raises(JobError, match="try another --port"):
         listen(Listening("127.0.0.1", server.place[1]))
+
+
+def test_answers_are_sent_at_once() -> None:
+    """asyncio lets the end of an answer wait for the client's next packet, unless the socket says that it is TCP."""
+    with listen(Listening("127.0.0.1", 0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
