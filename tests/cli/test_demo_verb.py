@@ -106,4 +106,3 @@ def test_without_matplotlib_it_says_what_is_missing_and_goes_on(folder: Path, mo
 
 def test_a_language_that_it_does_not_speak() -> None:
     assert "en, ko, zh" in polyseme("demo", "--lang", "xx", code=2).stderr
-
