@@ -99,7 +99,7 @@ def test_the_figures_are_those_of_the_functions_and_stand_on_the_page(data: Path
     (held_out,) = result["parts"]["perplexity"]["files"].values()
     documents = evaluate_files(small_lm(), [data / "corpora" / "en" / "held.txt"], unit="document", lang="en")
     first, *others = (document.likelihood for document in documents)
-    assert held_out == sum(others, first).to_dict()
+    assert held_out == pytest.approx(sum(others, first).to_dict(), rel=1e-5)  # another number of threads
     assert result["parts"]["senses"]["layers"][0]["share"] == 0.5
     states = result["parts"]["states"]
     assert states["reset"]["perplexity"]["average"] == pytest.approx(held_out["average"])

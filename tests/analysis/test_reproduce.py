@@ -126,7 +126,8 @@ def test_what_the_frozen_model_knows(reproduced: Reproduced) -> None:
     assert parts["table6"]["static"]["dev"] == probe_tags(static, train, dev, test, choices).dev
     path = data / "corpora" / "en" / "enwiki-heldout.txt"
     likelihood = sum((one.likelihood for one in evaluate_files(small_lm(), [path])), Likelihood())
-    assert [parts["perplexity"][key] for key in ("forward", "backward", "average")] == list(likelihood.perplexities)
+    shown = [parts["perplexity"][key] for key in ("forward", "backward", "average")]
+    assert shown == pytest.approx(list(likelihood.perplexities), rel=1e-5)  # measured with another number of threads
     reports = tell_apart(elmo, read_senses(lang="en"))
     assert [layer["share"] for layer in parts["senses"]["layers"]] == [report.share for report in reports]
 

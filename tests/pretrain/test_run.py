@@ -21,6 +21,7 @@ from small import random_text, small_corpus, small_recipe
 
 from polyseme.errors import ConfigError, JobError
 from polyseme.files.locks import exclusive
+from polyseme.formats import run_file
 from polyseme.formats.detect import load
 from polyseme.pretrain import checkpoint as checkpoint_module
 from polyseme.pretrain.build import trained_model
@@ -278,7 +279,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(plan: RunPlan, monkeypatch: pytes
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(checkpoint_module, "save_file", full)
+    monkeypatch.setattr(run_file, "save_file", full)
     with pytest.raises(JobError, match="disk"):
         pretrain(replace(plan, recipe=small_recipe(budget={"tokens": 3000})), resume=True)
     assert (plan.out / "last.safetensors").read_bytes() == before
