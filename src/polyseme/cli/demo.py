@@ -55,8 +55,15 @@ def demo(
     files = [*vectors, *_draw(console, studies, folder, lang)]
     for path in files:
         console.print(f"  {path.as_posix():<50} {path.stat().st_size:>10,} bytes", highlight=False)
-    if lang == "en":
-        console.print("\nThe same in Korean and Chinese: [cyan]polyseme demo --lang ko[/cyan], [cyan]--lang zh[/cyan]")
+    _name_other_languages(console, lang)
+
+
+def _name_other_languages(console: Console, lang: str) -> None:
+    """Those whose models are in the box too."""
+    from polyseme.formats.detect import bundled_models
+
+    if others := [f"[cyan]polyseme demo --lang {other}[/cyan]" for other in bundled_models() if other != lang]:
+        console.print(f"\nThe same in other languages: {', '.join(others)}")
 
 
 def _show_vectors(console: Console, model: str | None, lang: str) -> Elmo:
