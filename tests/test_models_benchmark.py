@@ -19,7 +19,7 @@ from small_lms import small_lm  # noqa: E402
 
 from polyseme.analysis.reproduce import knowledge  # noqa: E402
 from polyseme.pretrain.evaluate_files import evaluate_files  # noqa: E402
-from polyseme.pretrain.threads import side_by_side
+from polyseme.pretrain.threads import side_by_side  # noqa: E402
 from polyseme.tasks.probe import ProbeChoices, probe_tags  # noqa: E402
 
 TAGS = {"the": "DET", "a": "DET", "cat": "NOUN", "present": "NOUN", "sat": "VERB", "is": "VERB", ".": "PUNCT"}
