@@ -48,8 +48,10 @@ def serve(
     server = make_server(models, where, limits or Limits())
     if ready is not None:
         ready(address(listener))
-    with _ends_quietly(signal.SIGTERM):
+    with _noted(signal.SIGTERM), _noted(signal.SIGINT) as interrupted:
         server.run(sockets=[listener])
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def make_server(models: Models, where: Listening, limits: Limits) -> uvicorn.Server:
@@ -94,13 +96,14 @@ def address(listener: socket.socket) -> str:
 
 
 @contextmanager
-def _ends_quietly(number: int) -> Iterator[None]:
-    """uvicorn sends itself the signal again after it has finished; to us the end is then the end, with exit code 0."""
+def _noted(number: int) -> Iterator[list[int]]:
+    """The signals that came. uvicorn sends itself one again when it has finished; noted, it breaks nothing off."""
+    came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield came
         return
-    before = signal.signal(number, lambda *_: None)
+    before = signal.signal(number, lambda *_: came.append(number))
     try:
-        yield
+        yield came
     finally:
         signal.signal(number, before)
