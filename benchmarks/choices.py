@@ -37,6 +37,7 @@ from polyseme.text.tokenization import split_text
 RESULTS = Path(__file__).parent / "results/choices.json"
 CALIBRATION_TOKENS = 150_000
 HELD_OUT_TOKENS = 60_000
+VALIDATION_TOKENS = 2_000  # that a run itself looks at: what counts is measured after it
 SENTENCES = 4_000  # of the treebank that the probe is trained on
 
 
@@ -135,8 +136,9 @@ def calibrate(choice: Choice, corpus: Path, held_out: Path, folder: Path) -> flo
 
 def train(choice: Choice, corpus: Path, held_out: Path, out: Path, tokens: int, watch: Watch | None = None) -> None:
     """A run of its own; one that was stopped goes on."""
-    budget = (f"budget.tokens={tokens}", f"budget.validate_every={tokens}", "dropout=0.0")
-    recipe = change_recipe(load_recipe("compact"), [*choice.changes, *budget])
+    budget = {"tokens": tokens, "validate_every": tokens, "validate_on": VALIDATION_TOKENS}
+    changes = [*choice.changes, *(f"budget.{name}={value}" for name, value in budget.items()), "dropout=0.0"]
+    recipe = change_recipe(load_recipe("compact"), changes)
     plan = RunPlan(corpus, out, recipe, valid=held_out, threads=min(2, torch.get_num_threads()))
     pretrain(plan, resume=(out / "last.safetensors").exists(), watch=watch)
 
