@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
@@ -19,6 +20,10 @@ from polyseme.cli.app import app
 
 #: So that what is printed does not depend on the terminal or the platform.
 PLAIN = {"COLUMNS": "80", "TERMINAL_WIDTH": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "TERM": "dumb"}
+#: Seconds that a verb may take to end; the machine may be busy.
+PATIENCE = 300.0
+
+signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
 
 
 def parse(line: str) -> Any:
@@ -39,6 +44,15 @@ def polyseme(*arguments: str, code: int = 0) -> Result:
     return result
 
 
+def refusal(*arguments: str) -> str:
+    """The sentence with which a verb fails; it prints nothing else."""
+    result = polyseme(*arguments, code=1)
+    assert result.stdout == ""
+    (sentence,) = result.stderr.splitlines()
+    assert sentence.startswith("polyseme: ")
+    return sentence
+
+
 def start(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
     """A verb in a process of its own; standard output and error are pipes."""
     return subprocess.Popen(
@@ -56,6 +70,24 @@ def start(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
 def _hear_interrupts() -> None:
     """Programs in the background of a shell ignore Ctrl-C, and so would the programs that they start."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def read_until(process: subprocess.Popen[str], beginning: str) -> None:
+    """Until a running verb says a line that begins so."""
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    while not line.startswith(beginning):
+        assert line, f"it ended before it said {beginning!r}"
+        line = process.stderr.readline()
+
+
+def interrupt(process: subprocess.Popen[str]) -> str:
+    """Press Ctrl-C; what the verb says to that."""
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    return said
 
 
 @cache

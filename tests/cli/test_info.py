@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import refusal
 from typer.testing import CliRunner
 
 from polyseme.cli.app import app
@@ -72,8 +73,4 @@ def test_what_had_to_be_assumed_is_said() -> None:
 
 @pytest.mark.parametrize("arguments", [["nowhere.zip"], ["nowhere.zip", "--json"]])
 def test_a_model_that_is_not_there(arguments: list[str]) -> None:
-    result = RUN.invoke(app, ["info", *arguments])
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert result.stderr.startswith("polyseme: there is no file or folder 'nowhere.zip'")
-    assert result.stderr.count("\n") == 1
+    assert refusal("info", *arguments).startswith("polyseme: there is no file or folder 'nowhere.zip'")

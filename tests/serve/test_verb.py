@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import polyseme, start, toy_model
+from command_line import PATIENCE, interrupt, polyseme, refusal, signals, start, toy_model
 from running import Answer, Client
 
 from polyseme.cli.app import help_and_examples
 from polyseme.cli.serve import serve
 
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
-PATIENCE = 120.0
 EXAMPLES = re.findall(r"polyseme serve ?(.*)", help_and_examples(serve)[1])
 
 
@@ -37,7 +35,7 @@ def serving(*arguments: str, cwd: Path) -> Iterator[tuple[Client, Any]]:
         process.communicate()
 
 
-@POSIX
+@signals
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_examples_of_the_help_serve(example: str, tmp_path: Path) -> None:
     """On a port that is free; where the bundled models are meant, the toy stands in for them."""
@@ -54,7 +52,7 @@ def test_the_examples_of_the_help_serve(example: str, tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-@POSIX
+@signals
 def test_what_runs_is_answered_before_the_end(tmp_path: Path) -> None:
     with serving("--model", str(toy_model()), "--port", "0", cwd=tmp_path) as (client, process):
         answers: list[Answer] = []
@@ -75,14 +73,23 @@ def _wait_until_asked(client: Client) -> None:
         assert client.get("/health").status == 200
 
 
-@POSIX
+@signals
 def test_ctrl_c(tmp_path: Path) -> None:
     with serving("--model", str(toy_model()), "--port", "0", "--quiet", cwd=tmp_path) as (client, process):
         client.get("/health")
-        process.send_signal(signal.SIGINT)
-        printed, said = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, printed) == (130, "")
-    assert said.strip() == "polyseme: interrupted"
+        assert interrupt(process).strip() == "polyseme: interrupted"
+
+
+@signals
+def test_ctrl_c_while_the_text_is_being_indexed(tmp_path: Path) -> None:
+    """With so many models that the index of the last one waits for the others."""
+    names = [f"model-{letter}" for letter in "abcdefgh"]
+    for name in names:
+        (tmp_path / name).symlink_to(toy_model())
+    models = [word for name in names for word in ("--model", name)]
+    with serving(*models, "--port", "0", "--quiet", cwd=tmp_path) as (client, process):
+        assert client.get("/models").json["models"][-1]["index"]["state"] == "building"
+        assert interrupt(process).strip() == "polyseme: interrupted"
 
 
 @pytest.mark.parametrize(
@@ -98,9 +105,7 @@ def test_failures_are_sentences(
     arguments: list[str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = polyseme("serve", *(str(toy_model()) if word == "TOY" else word for word in arguments), code=1)
-    (sentence,) = result.stderr.splitlines()
-    assert named in sentence
+    assert named in refusal("serve", *(str(toy_model()) if word == "TOY" else word for word in arguments))
 
 
 def test_without_its_extra_the_verb_says_which_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,5 +123,4 @@ def test_the_index_of_another_model_is_refused(tmp_path: Path) -> None:
 
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES[:5]), encoding="utf-8")
     Index.build(small_elmo(), tmp_path / "text.txt", tmp_path / "index")
-    result = polyseme("serve", "--model", str(toy_model()), "--index", str(tmp_path / "index"), code=1)
-    assert len(result.stderr.splitlines()) == 1
+    assert "another model" in refusal("serve", "--model", str(toy_model()), "--index", str(tmp_path / "index"))
