@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -16,12 +18,15 @@ from hypothesis import strategies as st
 from small_models import configs, small_model
 
 from polyseme.errors import FormatError
+from polyseme.formats.allennlp import save_allennlp
 from polyseme.formats.bilm_tf import load_bilm_tf, save_bilm_tf, special_tokens
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import load_native, save_native
 from polyseme.nn.bilm import BiLMOutput
 from polyseme.nn.config import BiLMConfig
+from polyseme.text.characters import ByteScheme
+from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
 
 INFERENCE = "bilm-tf-generated/inference"
@@ -224,6 +229,29 @@ def test_a_saved_model_reads_like_the_one_that_was_loaded(tmp_path: Path) -> Non
             np.testing.assert_array_equal(one[name], other[name])
     first, again = (json.loads((f / "options.json").read_text()) for f in (folder, tmp_path / "again"))
     assert {**first, "bidirectional": True} == again
+
+
+@pytest.mark.parametrize("save", [save_bilm_tf, save_allennlp])
+def test_a_model_that_spells_every_token_can_be_written(
+    tmp_path: Path, save: Callable[[StoredModel, Path], None]
+) -> None:
+    """As polyseme pretrain makes them; only a token that is written <S> or </S> is read otherwise there."""
+    model = replace(
+        small_model(), indexer=Indexer(ByteScheme()), vocabulary=Vocabulary(("<S>", "</S>", "<UNK>", "the"))
+    )
+    save(model, tmp_path / "saved")
+    sentence = [["the", "S>", "cat"]]
+    np.testing.assert_array_equal(
+        Carrying(load(tmp_path / "saved")).layers(sentence)[0], Carrying(model).layers(sentence)[0]
+    )
+
+
+def test_special_tokens_of_another_kind_are_refused(tmp_path: Path) -> None:
+    model = replace(small_model(), indexer=Indexer(ByteScheme(specials={"[CLS]": 256})))
+    with pytest.raises(FormatError, match="special tokens that do not follow from its vocabulary"):
+        save_bilm_tf(model, tmp_path / "x")
+    with pytest.raises(FormatError, match="special tokens are not exactly <S> and </S>"):
+        save_allennlp(model, tmp_path / "x")
 
 
 def test_what_bilm_tf_cannot_hold_is_refused(tmp_path: Path) -> None:

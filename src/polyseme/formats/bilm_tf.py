@@ -143,7 +143,7 @@ def check_bilm_tf(model: StoredModel) -> None:
         reason = "it reads words and characters together"
     elif config.characters and not isinstance(characters, ByteScheme):
         reason = "it reads Unicode characters instead of bytes"
-    elif isinstance(characters, ByteScheme) and characters.specials != special_tokens(model.vocabulary):
+    elif isinstance(characters, ByteScheme) and not _reads_alike(characters, model.vocabulary):
         reason = "it has special tokens that do not follow from its vocabulary"
     elif config.project_tokens and config.encoded_size <= config.projection:
         reason = (
@@ -156,6 +156,16 @@ def check_bilm_tf(model: StoredModel) -> None:
         reason = "its vocabulary holds words with surrounding blanks, which bilm-tf strips"
     if reason:
         raise FormatError(f"the model cannot be written in bilm-tf's format: {reason}; save it as a native model")
+
+
+def _reads_alike(characters: ByteScheme, vocabulary: Vocabulary | None) -> bool:
+    """Whether bilm-tf gives every token the ids that the model gives it.
+
+    A model that spells all tokens, as those of polyseme pretrain do, counts too: a token that is written <S> or </S>
+    becomes a boundary there, and nothing else changes.
+    """
+    there = special_tokens(vocabulary)
+    return characters.specials == there or (not characters.specials and there == BOUNDARIES)
 
 
 def _not_writable(vocabulary: Vocabulary) -> bool:
