@@ -179,9 +179,27 @@ def test_a_document_of_one_word() -> None:
     assert network.eval().predict(TASK.collate([new_document("-", [["a"]], {})], GENRES, features)) == [[]]  # type: ignore[arg-type]
 
 
-def test_pieces_keep_the_chains_that_lie_in_them() -> None:
+def test_pieces_keep_the_mentions_that_lie_in_them() -> None:
+    """Also one that is alone there: what is a mention in the document is not taught to be none."""
     first, second = cut_document(TEXT, 2)
     assert first.sentences == TEXT.sentences[:2]
     assert first.chains == {4: ((0, 1), (4, 5)), 7: ((1, 3), (3, 4))}
-    assert (second.sentences, second.chains, second.speakers) == (TEXT.sentences[2:], {}, TEXT.speakers[5:])
+    assert second.chains == {7: ((0, 2),)}
+    assert (second.sentences, second.speakers) == (TEXT.sentences[2:], TEXT.speakers[5:])
     assert cut_document(TEXT, 50)[0].chains == TEXT.chains
+    assert TASK.for_training([TEXT], replace(SIZES, training_sentences=2)) == [first, second]
+
+
+@pytest.mark.parametrize("elmo", WHERE)
+def test_a_sentence_is_read_the_same_in_every_document(elmo: str) -> None:
+    """Sentences are sorted and padded to be read together; that must not be seen in what is read."""
+    network, features = ranker(elmo)
+    network.eval()
+    [document] = TASK.collate([TEXT], GENRES, features)  # type: ignore[arg-type]
+    whole = network._read(document)
+    alone = [
+        network._read(TASK.collate([new_document("-", [sentence], {})], GENRES, features)[0])  # type: ignore[arg-type]
+        for sentence in TEXT.sentences
+    ]
+    for part, together in enumerate(whole):
+        torch.testing.assert_close(together, torch.cat([read[part] for read in alone]), atol=1e-5, rtol=1e-4)
