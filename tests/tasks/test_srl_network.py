@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from tasks.small_features import WHERE, small_features, small_inputs
@@ -53,6 +55,37 @@ def test_a_v_covers_every_predicate_and_roles_stand_side_by_side() -> None:
     for frame in found["frames"]:
         assert any(span.label == "V" and span.start <= frame["predicate"] < span.end for span in frame["spans"])
         assert all(one.end <= other.start for one, other in zip(frame["spans"], frame["spans"][1:], strict=False))
+
+
+def test_a_predicate_is_never_the_continuation_of_another_one() -> None:
+    roles = {"tags": [*ROLES["tags"], "B-C-V", "I-C-V"]}
+    features = small_features()
+    network = TASK.network(SIZES, roles, small_inputs(features)).eval()
+    with torch.no_grad():
+        network.tag.bias[-2:] = 50.0  # would rather be C-V everywhere
+    asked = SrlExample(("a", "b", "c", "d"), (0, 2, 3), None)
+    [found] = network.predict(TASK.collate([asked], roles, features))
+    for frame in found["frames"]:
+        [verb] = [span for span in frame["spans"] if span.label == "V"]
+        assert verb.start <= frame["predicate"] < verb.end
+
+
+def test_two_predicates_of_a_sentence_get_roles_of_their_own() -> None:
+    """The words are the same: only the mark tells which predicate is asked for."""
+    torch.manual_seed(0)
+    features = small_features()
+    sizes = replace(SIZES, hidden=12, depth=2, dropout=0.0)
+    network = TASK.network(sizes, ROLES, small_inputs(features))
+    batch = TASK.collate(EXAMPLES, ROLES, features)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.02)
+    for _ in range(60):
+        optimizer.zero_grad()
+        network.train()(batch).backward()
+        optimizer.step()
+    asked = [SrlExample(one.words, None, None) for one in EXAMPLES]
+    found = network.eval().predict(TASK.collate(asked, ROLES, features))
+    spans = [[(frame["predicate"], tuple(frame["spans"])) for frame in one["frames"]] for one in found]
+    assert spans == [[(1, ONE.spans), (3, TWO.spans)], [], [(1, ONE.spans)]]
 
 
 def test_where_no_predicates_are_given_those_that_are_found_are_read() -> None:

@@ -20,7 +20,7 @@ from polyseme.tasks.definition import TaskNetwork
 from polyseme.tasks.encoders import BiLSTM
 from polyseme.tasks.highway_lstm import AlternatingHighwayLSTM
 from polyseme.tasks.inputs import TokenBatch, TokenInputs, TokenVectors
-from polyseme.tasks.spans import spans_of
+from polyseme.tasks.spans import spans_of, split_tag
 from polyseme.tasks.srl_data import VERB
 
 #: Frames whose tags are computed together when predicting.
@@ -115,7 +115,7 @@ class RoleTagger(TaskNetwork):
     def _decode(self, vectors: TokenVectors, pairs: list[tuple[int, int]]) -> list[list[int]]:
         sentences, places = torch.tensor(pairs, device=vectors.lengths.device).unbind(1)
         scores = torch.log_softmax(self._tag_logits(vectors, sentences, places), dim=2)
-        is_verb = torch.tensor([tag.endswith(f"-{VERB}") for tag in self.tags], device=scores.device)
+        is_verb = torch.tensor([split_tag(tag)[1] == VERB for tag in self.tags], device=scores.device)  # not C-V
         rows = torch.arange(len(pairs), device=scores.device)
         scores[rows, places] = scores[rows, places].masked_fill(~is_verb, FORBIDDEN)
         return self.decoder.best(scores, vectors.mask[sentences])
