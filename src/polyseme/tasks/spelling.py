@@ -55,6 +55,8 @@ class CharacterCNN(nn.Module):
     def __init__(self, alphabet: int, dim: int, filters: int) -> None:
         super().__init__()
         self.characters = nn.Embedding(alphabet, dim, padding_idx=PADDING)
+        # Training never meets an unknown character, so its vector stays as it begins: nothing rather than noise.
+        nn.init.zeros_(self.characters.weight.data[UNKNOWN])
         self.convolution = nn.Conv1d(dim, filters, FILTER_WIDTH)
 
     def forward(self, spellings: Tensor) -> Tensor:
