@@ -32,8 +32,8 @@ from polyseme.text.tokenization import Sentence, split_text
 from polyseme.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from polyseme.lm.lexicon import Direction, Substitute
     from polyseme.lm.score import Score
-    from polyseme.lm.substitutes import Direction, Substitute
 
 State = Literal["reset", "warm", "carry"]
 Item = str | Sequence[str]

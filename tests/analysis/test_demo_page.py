@@ -14,7 +14,7 @@ from tiny import tiny_elmo
 
 from polyseme.analysis.demo import WORDS, Study, index_text, study
 from polyseme.analysis.demo_page import save_page
-from polyseme.lm.substitutes import Substitute
+from polyseme.lm.lexicon import Substitute
 
 WITHOUT_END = {"meta", "circle", "rect", "line", "polyline"}
 

@@ -12,7 +12,9 @@ from small_lms import COUNTS, WORDS, small_elmo, small_lm, spelled_out
 
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.lm.substitutes import SMOOTHING, Direction, find_place, substitutes
+from polyseme.lm.lexicon import SMOOTHING, Direction
+from polyseme.lm.places import Place, find_place
+from polyseme.lm.substitutes import substitutes
 from polyseme.text.vocabulary import Vocabulary
 
 TEXT = "Here is your birthday [present]."
@@ -92,7 +94,7 @@ def test_what_stands_between_the_brackets_plays_no_part() -> None:
 
 def test_only_the_sentence_of_the_mark_is_read() -> None:
     elmo = small_elmo()
-    assert find_place(elmo, f"The cat ran. {TEXT} Here is the cat.") == (TOKENS, (4, 5))
+    assert find_place(elmo, f"The cat ran. {TEXT} Here is the cat.") == Place(TOKENS, 4, 5)
     assert substitutes(elmo, f"The cat ran. {TEXT}") == substitutes(elmo, TEXT)
 
 

@@ -7,8 +7,8 @@ import pytest
 from running import SENTENCES, served
 
 from polyseme.analysis.index import Index
+from polyseme.lm.places import Place
 from polyseme.serve.models import ServedModel
-from polyseme.serve.places import Place
 from polyseme.serve.senses import MOST_POINTS, find_occurrences, map_senses, name_groups, spread
 
 

@@ -17,7 +17,8 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.engine.progress import Progress
 from polyseme.errors import ConfigError
-from polyseme.lm.substitutes import Substitute, find_place
+from polyseme.lm.lexicon import Substitute
+from polyseme.lm.places import find_place
 
 DATA = Path(__file__).parent / "data"
 
@@ -146,10 +147,9 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
 
 def target_layers(elmo: Elmo, marked: Sequence[str]) -> Floats:
     """Every layer of the marked word of each sentence. [L+1, n, W]"""
-    found = [find_place(elmo, text) for text in marked]
-    encodings = elmo.encode_tokens([tokens for tokens, _ in found])
-    spans = [slice(*place) for _, place in found]
-    return np.stack([one.layers[:, span].mean(axis=1) for one, span in zip(encodings, spans, strict=True)], axis=1)
+    places = [find_place(elmo, text) for text in marked]
+    encodings = elmo.encode_tokens([place.tokens for place in places])
+    return np.stack([place.vectors(one.layers) for place, one in zip(places, encodings, strict=True)], axis=1)
 
 
 def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
@@ -182,11 +182,11 @@ def _answer(index: Index, example: Example, k: int) -> Answer:
 
 def _other_words(index: Index, marked: str, count: int) -> list[str]:
     """The nearest words that are not the marked one, each once."""
-    tokens, (begin, _) = find_place(index.elmo, marked)
+    place = find_place(index.elmo, marked)
     words: dict[str, str] = {}
     for one in index.neighbours(marked, k=100):
         words.setdefault(one.word.casefold(), one.word)
-    words.pop(tokens[begin].casefold(), None)
+    words.pop(place.tokens[place.begin].casefold(), None)
     return [word for word in words.values() if word[0].isalpha()][:count]
 
 

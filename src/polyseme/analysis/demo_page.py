@@ -11,7 +11,7 @@ import numpy as np
 from polyseme.analysis.demo import Answer, Study
 from polyseme.encoding import Floats
 from polyseme.files.atomic import replace_when_complete
-from polyseme.lm.substitutes import Substitute
+from polyseme.lm.lexicon import Substitute
 
 WIDTH, HEIGHT, EDGE = 340, 250, 22  # of both pictures
 

@@ -36,7 +36,7 @@ from polyseme.embed.description import Options
 from polyseme.embed.passages import Shard, read_passages
 from polyseme.encoding import Floats
 from polyseme.errors import ConfigError, InputError
-from polyseme.lm.substitutes import find_place
+from polyseme.lm.places import find_place
 from polyseme.text.readers import Document
 
 #: The numbers of layers, every layer, or the last one.
@@ -249,10 +249,9 @@ class Index:
     def _read_query(self, query: object, layer: int) -> tuple[npt.NDArray[np.floating[Any]], str | None]:
         """The vector that is asked for [W], and the marked word if it is one."""
         if isinstance(query, str):
-            tokens, (begin, end) = find_place(self.elmo, query)
-            (encoding,) = self.elmo.encode_tokens([tokens])
-            word = tokens[begin] if end - begin == 1 else None
-            return encoding.layers[layer, begin:end].mean(axis=0), word
+            place = find_place(self.elmo, query)
+            (encoding,) = self.elmo.encode_tokens([place.tokens])
+            return place.vectors(encoding.layers)[layer], place.word
         vector = np.asarray(query)
         if vector.shape != (self.description.width,) or not np.isfinite(vector).all():
             raise InputError(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.lm.substitutes import find_place
+from polyseme.lm.places import find_place
 from polyseme.target import read_target
 from polyseme.tasks.frozen import unit
 
@@ -108,10 +108,8 @@ def tell_apart(elmo: Elmo, words: Sequence[AmbiguousWord]) -> list[SenseReport]:
     if elmo.state == "carry":
         raise ConfigError('uses of a word can be compared with the state "reset" or "warm" only, but it is "carry"')
     places = [find_place(elmo, sentence) for word in words for sentence in word.sentences]
-    vectors = [
-        encoding.layers[:, begin:end].mean(axis=1)  # [L+1, W]
-        for (_, (begin, end)), encoding in zip(places, elmo.stream(tokens for tokens, _ in places), strict=True)
-    ]
+    encodings = elmo.stream(place.tokens for place in places)
+    vectors = [place.vectors(encoding.layers) for place, encoding in zip(places, encodings, strict=True)]  # [L+1, W]
     return judge(words, np.stack(vectors, axis=1))
 
 

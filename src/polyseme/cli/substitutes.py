@@ -12,7 +12,7 @@ from polyseme.cli.options import Model
 from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
-    from polyseme.lm.substitutes import Substitute
+    from polyseme.lm.lexicon import Substitute
 
 
 def substitutes(

@@ -10,7 +10,7 @@ import numpy as np
 from starlette.responses import Response
 
 from polyseme.errors import PolysemeError
-from polyseme.lm.substitutes import Direction
+from polyseme.lm.lexicon import Direction
 from polyseme.serve import questions
 from polyseme.serve.answers import Json, chosen_layers, json_answer, map_of, near_of, npy_answer, scores_of
 from polyseme.serve.fields import Fields

@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from polyseme.encoding import joined_offsets, mix_weights
 from polyseme.errors import PolysemeError
-from polyseme.lm.substitutes import find_place
+from polyseme.lm.places import Place, find_place
 from polyseme.serve.fields import Fields
 from polyseme.serve.limits import Limits, Refusal
 from polyseme.serve.models import ServedModel
-from polyseme.serve.places import Place
 from polyseme.target import read_target
 from polyseme.text.tokenization import Sentence
 
@@ -73,10 +72,9 @@ async def read_place(fields: Fields, model: ServedModel, limits: Limits) -> Plac
         if len(text) > AT_ONCE:
             raise Refusal(413, f"a text with a marked word may have {AT_ONCE} characters, but this has {len(text)}")
         try:
-            found, (begin, end) = find_place(model.elmo, text)
+            place = find_place(model.elmo, text)
         except PolysemeError as error:
             raise Refusal(422, str(error)) from None
-        place = Place(found, begin, end)
     _within([Text([_as_sentence(list(place.tokens))])], limits)
     return place
 

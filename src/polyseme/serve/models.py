@@ -19,8 +19,8 @@ from polyseme.analysis.index import Index
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, PolysemeError
 from polyseme.formats.detect import bundled_models
+from polyseme.lm.lexicon import Lexicon
 from polyseme.serve.limits import Refusal
-from polyseme.serve.places import Lexicon
 from polyseme.serve.senses import SenseMap, map_senses
 
 IndexState = Literal["none", "building", "ready", "failed"]

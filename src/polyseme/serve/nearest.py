@@ -9,7 +9,7 @@ import numpy as np
 
 from polyseme.analysis.index import Index, Occurrence
 from polyseme.encoding import Floats
-from polyseme.serve.places import Place
+from polyseme.lm.places import Place
 from polyseme.serve.senses import SenseMap
 
 #: The index is searched layer by layer; for a mix, so many of each layer's nearest are compared anew.

@@ -12,11 +12,11 @@ from itertools import islice
 import numpy as np
 
 from polyseme.encoding import Floats
+from polyseme.lm.lexicon import Direction, Substitute
+from polyseme.lm.places import Place
 from polyseme.lm.score import Score, score_stream
-from polyseme.lm.substitutes import Direction, Substitute
 from polyseme.serve.models import ServedModel
 from polyseme.serve.nearest import Asked, Near, nearest_in_index, nearest_in_map
-from polyseme.serve.places import Place
 from polyseme.serve.senses import SenseMap
 
 #: A text as sentences of tokens.
@@ -34,8 +34,7 @@ class Wanted:
 
     @property
     def without(self) -> str | None:
-        alone = self.place.end - self.place.begin == 1
-        return self.place.tokens[self.place.begin] if self.exclude_original and alone else None
+        return self.place.word if self.exclude_original else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +94,7 @@ def _mapped(found: SenseMap | None, here: Floats) -> Mapped:
 def _vectors(model: ServedModel, places: Sequence[Place]) -> Iterator[tuple[Place, Floats]]:
     """Each place with the mean of its tokens in every layer [L+1, W]."""
     for place, one in zip(places, model.elmo.encode_tokens([place.tokens for place in places]), strict=True):
-        yield place, one.layers[:, place.begin : place.end].mean(axis=1)
+        yield place, place.vectors(one.layers)
 
 
 def _flat(requests: list[list[Sentences]]) -> list[Sequence[str]]:

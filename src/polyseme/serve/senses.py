@@ -15,8 +15,9 @@ from torch import Tensor
 
 from polyseme.analysis.index import Index, Occurrence
 from polyseme.encoding import Floats
+from polyseme.lm.lexicon import Lexicon
+from polyseme.lm.places import Place
 from polyseme.serve.clusters import Labels, find_groups
-from polyseme.serve.places import Lexicon, Place
 from polyseme.serve.projection import Plane, fit_plane
 
 #: Occurrences on a map; of more, every so-manieth is taken.

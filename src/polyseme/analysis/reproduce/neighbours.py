@@ -13,7 +13,7 @@ import numpy as np
 from polyseme.analysis.index import Index, Neighbour
 from polyseme.elmo import Elmo
 from polyseme.engine.progress import Progress
-from polyseme.lm.substitutes import find_place
+from polyseme.lm.places import find_place
 from polyseme.tasks.frozen import unit
 from polyseme.tasks.static import load_static
 from polyseme.text.readers import read_documents
@@ -39,7 +39,7 @@ def measure_neighbours(
     with Progress(sum(map(len, texts)), "indexing") as progress:
         index = Index.in_memory(elmo, _counted(texts, progress), layers="top")
     asked = [find_place(elmo, question) for question in questions]
-    targets = list(dict.fromkeys(" ".join(tokens[begin:end]).lower() for tokens, (begin, end) in asked))
+    targets = list(dict.fromkeys(" ".join(place.tokens[place.begin : place.end]).lower() for place in asked))
     return {
         "texts": used,
         "tokens": len(index),

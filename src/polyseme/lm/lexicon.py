@@ -1,9 +1,19 @@
-"""What could stand in several places at once: ``polyseme.lm.substitutes`` for a batch."""
+"""How likely each word of a model's softmax is in a place, by what stands before it and after it.
+
+The two directions know the two sides of the place. If the sides are independent given the word, Bayes' rule puts them
+together:
+
+    p(w | left, right)  ∝  p(w | left) · p(w | right) / p(w)
+
+Without the division a frequent word would be counted twice. p(w) comes from the counts of the vocabulary; where it has
+none, from the rank of the word, with the log-uniform distribution that sampled softmax training assumes too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,17 +21,24 @@ from torch import Tensor
 from polyseme.elmo import Elmo
 from polyseme.formats.output_layer import output_layer
 from polyseme.lm.outputs import read
-from polyseme.lm.substitutes import Direction, Substitute, combine, log_prior
-from polyseme.text.vocabulary import SPECIALS
+from polyseme.lm.places import Place
+from polyseme.text.vocabulary import SPECIALS, Vocabulary
+
+Direction = Literal["both", "forward", "backward"]
+
+#: Added to every count. The model knows little of a word that it met a few times; to divide by its tiny p(w) would put
+#: such words on top. On held-out text it raised the probability of the words that stand there.
+SMOOTHING = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Tokens ``begin`` to ``end`` of a sentence, which other words could take."""
+class Substitute:
+    """A word that could stand in a place."""
 
-    tokens: Sequence[str]
-    begin: int
-    end: int
+    word: str
+    probability: float  #: among the words of the vocabulary, from the direction that was asked for
+    forward: float  #: p(word | what stands before)
+    backward: float | None  #: p(word | what stands after); None for a model that reads forward only
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +72,7 @@ class Lexicon:
 
     def distributions(self, found: LogProbabilities, direction: Direction = "both") -> Tensor:
         """ln p of every word but the boundaries and <UNK>, from what the direction sees. [P, V]"""
-        joint = combine(found.forward, found.backward, self._prior, direction)
+        joint = self._combine(found, direction)
         joint[:, self._specials] = -torch.inf
         return torch.log_softmax(joint, dim=1)
 
@@ -77,3 +94,17 @@ class Lexicon:
             for value, number in zip(values, best.tolist(), strict=True)
             if value > -torch.inf
         ]
+
+    def _combine(self, found: LogProbabilities, direction: Direction) -> Tensor:
+        """ln p(w | what the direction sees), up to a constant. [P, V]"""
+        if direction == "forward" or found.backward is None:
+            return found.forward.clone()
+        return found.backward.clone() if direction == "backward" else found.forward + found.backward - self._prior
+
+
+def log_prior(vocabulary: Vocabulary) -> Tensor:
+    """ln p(w) up to a constant. [V] float64"""
+    if vocabulary.counts is not None:
+        return torch.log(torch.tensor(vocabulary.counts, dtype=torch.float64) + SMOOTHING)
+    rank = torch.arange(len(vocabulary), dtype=torch.float64)
+    return torch.log(torch.log1p(1 / (rank + 1)))
