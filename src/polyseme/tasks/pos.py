@@ -56,7 +56,9 @@ class PosNetwork(Tagger):
 
 
 PRESETS = {
-    "paper": Preset(Sizes(), TrainingChoices(epochs=50, batch=64, patience=10, halve_after=4)),
+    "paper": Preset(
+        Sizes(), TrainingChoices(epochs=50, batch=64, patience=10, halve_after=4), InputChoices(elmo_dropout=0.0)
+    ),
     "cpu": Preset(
         Sizes(hidden=100, depth=1),
         TrainingChoices(epochs=8, batch=32, rate=0.002, patience=3, halve_after=1),

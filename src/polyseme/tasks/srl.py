@@ -40,12 +40,12 @@ PRESETS = {
     "paper": Preset(
         SrlSizes(),
         TrainingChoices(epochs=200, batch=32, rate=1.0, optimizer="adadelta", clip=1.0, patience=20, halve_after=0),
-        InputChoices(elmo="input"),
+        InputChoices(elmo="input", elmo_dropout=0.1),  # as the authors published it
     ),
     "cpu": Preset(
         SrlSizes(hidden=100, depth=4, predicate_dim=32, detector=50),
         TrainingChoices(epochs=7, batch=24, rate=0.002, clip=1.0, patience=3, halve_after=1),
-        InputChoices(elmo="input", characters=32),
+        InputChoices(elmo="input", elmo_dropout=0.1, characters=32),
     ),
 }
 
