@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import polyseme, toy_model
 
+from polyseme import Elmo
 from polyseme.embed import about, read
 
 
@@ -49,6 +51,15 @@ def test_statistics(text: Path) -> None:
     output = embed("text.txt", "--out", "vectors.npz", "--stats")
     assert [line.split()[0] for line in output.splitlines()[:4]] == ["time", "speed", "memory", "cache"]
     assert "17 tokens in this run" in output
+
+
+def test_released_models_start_warm(text: Path) -> None:
+    embed("text.txt", "--out", "vectors.npz", "--state", "warm", "--device", "cpu")
+    reset, warm = (Elmo.from_pretrained(toy_model(), state=state) for state in ("reset", "warm"))
+    found = next(read("vectors.npz"))
+    np.testing.assert_allclose(found.vectors, warm.encode(found.text).vectors, atol=1e-6)
+    assert np.abs(found.vectors - reset.encode(found.text).vectors).max() > 1e-3
+    assert (about("vectors.npz") or {})["state"] == "warm"
 
 
 def test_words(text: Path) -> None:

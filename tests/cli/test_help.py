@@ -15,7 +15,7 @@ import pytest
 from command_line import PLAIN, parse, polyseme
 
 from polyseme import __version__
-from polyseme.cli.app import VERBS, help_and_examples
+from polyseme.cli.app import GROUPS, VERBS, help_and_examples
 
 HELP = """\
  Usage: polyseme [OPTIONS] COMMAND [ARGS]...
@@ -63,7 +63,9 @@ HELP = """\
 ╰──────────────────────────────────────────────────────────────────────────────╯
 """
 
-BY_NAME = {verb.__name__: verb for verbs in VERBS.values() for verb in verbs}
+BY_NAME = {verb.__name__: verb for verbs in VERBS.values() for verb in verbs} | {
+    f"{first} {second}": verb for first, (_, seconds) in GROUPS.items() for second, verb in seconds.items()
+}
 
 #: The same word means the same thing in every verb: the type of its value.
 SAME_WORDS = {
@@ -72,6 +74,7 @@ SAME_WORDS = {
     "--lang": str,
     "--resume": bool,
     "--seed": int,
+    "--device": str,
     "--threads": int,
     "--quiet": bool,
     "--json": bool,
@@ -99,8 +102,8 @@ def test_version() -> None:
 def test_the_help_of_a_verb_ends_with_its_two_examples(name: str) -> None:
     examples = examples_of(BY_NAME[name])
     assert len(examples) == 2
-    assert all(example.split()[1] == name for example in examples)
-    lines = [" ".join(line.split()) for line in polyseme(name, "--help").stdout.splitlines()]
+    assert all(f"{example} ".startswith(f"polyseme {name} ") for example in examples)
+    lines = [" ".join(line.split()) for line in polyseme(*name.split(), "--help").stdout.splitlines()]
     assert " ".join(line for line in lines[lines.index("Examples:") + 1 :] if line) == " ".join(examples)
 
 
@@ -131,7 +134,7 @@ def test_every_option_is_explained_and_the_same_words_mean_the_same(name: str) -
 @pytest.mark.parametrize("name", BY_NAME)
 def test_words_in_brackets_are_shown(name: str) -> None:
     """To the library that prints the help, [present] would be the name of a colour."""
-    shown = polyseme(name, "--help").stdout
+    shown = polyseme(*name.split(), "--help").stdout
     for word, _, explained in options_of(BY_NAME[name]):
         for bracketed in re.findall(r"\[\w+\]", explained or ""):
             assert bracketed in shown, f"{name} {word}"

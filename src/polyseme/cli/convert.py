@@ -24,9 +24,9 @@ def convert(
 
     Examples:
 
-      polyseme convert 136.zip norwegian
+      polyseme convert 136.zip arabic
 
-      polyseme convert norwegian norwegian-hdf5 --to bilm-tf
+      polyseme convert my-model my-model-hdf5 --to bilm-tf
     """
     from polyseme.errors import ConfigError
     from polyseme.formats.allennlp import save_allennlp

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Field, Kind, Lang, Model, Quiet, TwoThreads
+from polyseme.cli.options import Device, Field, Kind, Lang, Model, Quiet, State, TwoThreads
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -27,7 +27,7 @@ def embed(
         list[str] | None,
         typer.Argument(
             help="Text files, globs or - (txt, jsonl, csv, tsv, parquet, conllu, fasta; also .gz .xz .bz2 .zst).",
-            metavar="INPUT...",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,
@@ -48,6 +48,7 @@ def embed(
     field: Field = None,
     kind: Kind = None,
     lang: Lang = None,
+    state: State = "reset",
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Say what it took: speed, memory, cache.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted job.")] = False,
@@ -56,6 +57,7 @@ def embed(
     ] = None,
     merge: Annotated[bool, typer.Option("--merge", help="Put the shares of all machines together.")] = False,
     on: Annotated[Literal["ray"] | None, typer.Option(help="Run on a Ray cluster: Parquet shards into FILE.")] = None,
+    device: Device = "auto",
     threads: TwoThreads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -74,32 +76,32 @@ def embed(
         _merge(out, inputs, quiet=quiet)
         return
     if not inputs:
-        raise typer.BadParameter("give at least one file, glob or -", param_hint="INPUT...")
+        raise typer.BadParameter("give at least one file, glob or -", param_hint="FILE")
     targets = tuple(word.strip() for word in (words or "").split(",") if word.strip())
     options = Options(layers=layers, dtype=dtype, pool=pool, words=targets, kind=kind, field=field)
     share = Shard.parse(shard) if shard else Shard()
     if estimate:
-        _print_estimate(inputs, out, _load(model, lang, threads), options)
+        _print_estimate(inputs, out, _load(model, lang, state, device, threads), options)
         return
     if on == "ray":
-        if shard or stats or threads:
+        if shard or stats or threads or device != "auto":
             raise typer.BadParameter(
-                "Ray shares the work out itself: no --shard, --stats, --threads", param_hint="--on"
+                "Ray shares the work out itself: no --shard, --stats, --device, --threads", param_hint="--on"
             )
-        _run_on_ray(inputs, out, model, lang, options, resume=resume, quiet=quiet)
+        _run_on_ray(inputs, out, model, lang, state, options, resume=resume, quiet=quiet)
         return
-    elmo = _load(model, lang, threads)
+    elmo = _load(model, lang, state, device, threads)
     _run(inputs, out, elmo, options, share, resume=resume, stats=stats, quiet=quiet)
 
 
-def _load(model: str, lang: str | None, threads: int | None) -> Elmo:
+def _load(model: str, lang: str | None, state: State, device: str, threads: int | None) -> Elmo:
     import torch
 
     from polyseme.elmo import Elmo
 
     if threads is not None:
         torch.set_num_threads(threads)
-    return Elmo.from_pretrained(model, lang=lang)
+    return Elmo.from_pretrained(model, device=device, state=state, lang=lang)
 
 
 def _run(
@@ -158,18 +160,26 @@ def _merge(out: Path, inputs: list[str] | None, *, quiet: bool) -> None:
     from polyseme.embed.assemble import assemble
 
     if inputs:
-        raise typer.BadParameter("--merge takes no inputs, only --out FILE", param_hint="INPUT...")
+        raise typer.BadParameter("--merge takes no inputs, only --out FILE", param_hint="FILE")
     summary = assemble(out)
     if not quiet:
         typer.echo(_written(summary, out), err=True)
 
 
 def _run_on_ray(
-    inputs: list[str], out: Path, model: str, lang: str | None, options: Options, *, resume: bool, quiet: bool
+    inputs: list[str],
+    out: Path,
+    model: str,
+    lang: str | None,
+    state: State,
+    options: Options,
+    *,
+    resume: bool,
+    quiet: bool,
 ) -> None:
     from polyseme.embed.ray import embed_on_ray
 
-    count = embed_on_ray(inputs, out, model, options, lang=lang, resume=resume)
+    count = embed_on_ray(inputs, out, model, options, lang=lang, state=state, resume=resume)
     if not quiet:
         typer.echo(f"{out}: {count:,} records in Parquet shards\n{_next(out)}", err=True)
 

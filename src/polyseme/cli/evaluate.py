@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyseme.cli.options import Field, Lang, QuietRun, TwoThreads
+from polyseme.cli.options import Field, Lang, ModelArgument, TwoThreads
 from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ COLUMNS = ("forward", "backward", "average", "bits_per_byte", "tokens", "unknown
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")],
+    model: ModelArgument,
     files: Annotated[
         list[str],
         typer.Argument(
             help="Text files, globs or - (txt, jsonl, csv, tsv, parquet, conllu, fasta; also .gz .xz .bz2 .zst).",
-            metavar="FILE...",
+            metavar="FILE",
         ),
     ],
     state: Annotated[
@@ -43,7 +43,7 @@ def evaluate(
     lang: Lang = None,
     field: Field = None,
     threads: TwoThreads = None,
-    quiet: QuietRun = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON: one object; before it one line for each document, if asked for.")
     ] = False,

@@ -12,6 +12,7 @@ import typer
 from polyseme.cli.options import (
     Changes,
     HeldOut,
+    ModelArgument,
     PreparedCorpus,
     Quiet,
     ResumeRun,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def finetune(
-    model: Annotated[str, typer.Argument(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")],
+    model: ModelArgument,
     corpus: PreparedCorpus,
     out: RunFolder,
     recipe: Annotated[

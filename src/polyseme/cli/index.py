@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Field, Kind, Lang, Model, Quiet, TwoThreads, from_everywhere
+from polyseme.cli.options import Device, Field, Kind, Lang, Model, Quiet, State, TwoThreads, from_everywhere
 
 if TYPE_CHECKING:
     from polyseme.embed.job import Progress
@@ -20,7 +20,7 @@ def index(
         list[str],
         typer.Argument(
             help="Text files or globs (txt, jsonl, csv, tsv, parquet, conllu, fasta; also .gz .xz .bz2 .zst).",
-            metavar="CORPUS...",
+            metavar="FILE",
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.", metavar="DIR")],
@@ -31,7 +31,9 @@ def index(
     field: Field = None,
     kind: Kind = None,
     lang: Lang = None,
+    state: State = "reset",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted index.")] = False,
+    device: Device = "auto",
     threads: TwoThreads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -53,7 +55,7 @@ def index(
     chosen = _layers(layers)
     if threads is not None:
         torch.set_num_threads(threads)
-    elmo = Elmo.from_pretrained(model, lang=lang)
+    elmo = Elmo.from_pretrained(model, device=device, state=state, lang=lang)
     try:
         with _progress(quiet) as show:
             built = Index.build(

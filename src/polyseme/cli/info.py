@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from polyseme.cli.options import ModelArgument
+
 
 def info(
-    model: Annotated[
-        str, typer.Argument(help="A bundled model (en, ko, zh), a folder, a file, an archive or a hub id.")
-    ],
+    model: ModelArgument,
     json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
     """Say what a model is: its format, shape, parameters, vocabulary, languages and licence, and check its weights.

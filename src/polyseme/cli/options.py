@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-Model = Annotated[str, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id.")]
+_MODELS = "A bundled model (en, ko, zh), a folder, a file or a hub id."
+
+Model = Annotated[str, typer.Option(help=_MODELS)]
+ModelArgument = Annotated[str, typer.Argument(help=_MODELS, metavar="MODEL")]
 Field = Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")]
 Kind = Annotated[str | None, typer.Option(help="Kind of the inputs, where their names do not tell: txt, jsonl, csv, …")]
 Lang = Annotated[
     str | None,
     typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
 ]
+State = Annotated[
+    Literal["reset", "warm"],
+    typer.Option(help="Each sentence from zero, or from one fixed state: for most released models."),
+]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, mps, or auto: a GPU where there is one.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)]
 TwoThreads = Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")]
@@ -29,7 +37,6 @@ HeldOut = Annotated[
 ]
 ResumeRun = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
 TrainingDevice = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
-QuietRun = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 
 def from_everywhere(name: str) -> str:

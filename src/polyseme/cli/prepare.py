@@ -30,7 +30,7 @@ def prepare(
         typer.Argument(
             help="Text files, globs or - (txt, jsonl, csv, tsv, parquet, conllu, fasta; also .gz .xz .bz2 .zst); "
             "for --stats alone: a prepared folder.",
-            metavar="CORPUS",
+            metavar="FILE",
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="The folder to write.", metavar="DIR")] = None,
@@ -89,7 +89,7 @@ def _only_folder(corpus: list[str], stats: bool) -> Path:
     if stats and len(corpus) == 1 and Path(corpus[0]).is_dir():
         return Path(corpus[0])
     if stats:
-        raise typer.BadParameter("give one prepared folder, or text files and --out DIR", param_hint="CORPUS")
+        raise typer.BadParameter("give one prepared folder, or text files and --out DIR", param_hint="FILE")
     raise typer.BadParameter("say where to write the corpus", param_hint="--out")
 
 

@@ -15,7 +15,7 @@ from polyseme.cli.options import (
     Changes,
     HeldOut,
     PreparedCorpus,
-    QuietRun,
+    Quiet,
     ResumeRun,
     RunFolder,
     TrainingDevice,
@@ -44,7 +44,7 @@ def pretrain(
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     device: TrainingDevice = "cpu",
     threads: TwoThreads = None,
-    quiet: QuietRun = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train a biLM on a prepared corpus.
 

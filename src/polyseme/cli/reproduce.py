@@ -41,7 +41,7 @@ def reproduce(
     cove: Annotated[
         Path | None, typer.Option(help="CoVe's weights, for its rows; --static: the vectors it reads.", metavar="FILE")
     ] = None,
-    device: Annotated[str, typer.Option(help="Of the task models: cpu, cuda, mps or auto.")] = "cpu",
+    device: Annotated[str, typer.Option(help="Of the task models: cpu, cuda, cuda:N, mps, or auto.")] = "cpu",
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what is to be done, and how long.")] = False,
     render: Annotated[
         Path | None, typer.Option(help="Only write the report of these results again.", metavar="RESULTS.json")

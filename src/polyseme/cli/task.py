@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyseme.cli.options import Quiet, ResumeRun, RunFolder, Threads, from_everywhere
+from polyseme.cli.options import Device, Quiet, ResumeRun, RunFolder, Threads, from_everywhere
 from polyseme.cli.task_output import print_scores, print_summary, watch_training, write_pieces
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def train(
         Literal["none", "input", "output", "both"] | None, typer.Option(help="Where ELMo enters; as the task has it.")
     ] = None,
     layers: Annotated[
-        str | None, typer.Option(help="A mix of all, the last, or one by number.", metavar="all|last|0,1,…")
+        str | None, typer.Option(help="A mix of all, the last, or one by number.", metavar="all|last|NUMBER")
     ] = None,
     mix_penalty: Annotated[
         float | None, typer.Option("--lambda", help="Of λ‖w‖² on the weights of the mix.", metavar="λ")
@@ -69,7 +69,7 @@ def train(
     lang: Annotated[str, typer.Option(help="How raw text will be split, where no biLM says it.")] = "en",
     resume: ResumeRun = False,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
+    device: Device = "cpu",
     threads: Threads = None,
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
@@ -137,7 +137,7 @@ def evaluate(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the confusion matrix into this PNG file.", metavar="FILE")
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
+    device: Device = "cpu",
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
 ) -> None:
@@ -178,7 +178,7 @@ def predict(
         Path | None, typer.Option(help="The file to write; standard output without.", metavar="FILE")
     ] = None,
     model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
+    device: Device = "cpu",
     threads: Threads = None,
 ) -> None:
     """Predict with a trained task: raw text, tokens, JSON objects or files of the task's own format.

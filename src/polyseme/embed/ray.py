@@ -31,7 +31,7 @@ from polyseme.text.compression import STDIN
 from polyseme.text.readers import expand_inputs, read_documents
 
 if TYPE_CHECKING:
-    from polyseme.elmo import Elmo
+    from polyseme.elmo import Elmo, State
 
 try:
     import ray
@@ -50,6 +50,7 @@ def embed_on_ray(
     options: Options | None = None,
     *,
     lang: str | None = None,
+    state: State = "reset",
     resume: bool = False,
     workers: int | None = None,
 ) -> int:
@@ -69,7 +70,7 @@ def embed_on_ray(
     with _cluster() as processors:
         workers = workers or max(1, processors // 2)
         model = str(Path(model).resolve()) if Path(model).exists() else model  # workers run in folders of their own
-        elmo = Elmo.from_pretrained(model, lang=lang)
+        elmo = Elmo.from_pretrained(model, lang=lang, state=state)
         folder = parts_folder(out.resolve()) / "on-ray"
         if (folder / _DESCRIPTION).exists() and not resume:
             raise JobError(f"a job was interrupted; go on with --resume, or delete {folder.parent}")
@@ -88,9 +89,9 @@ class Embedder:
     def __init__(self, model: str, lang: str | None, folder: str) -> None:
         from polyseme.elmo import Elmo
 
-        self._elmo = Elmo.from_pretrained(model, lang=lang)
         self._folder = Path(folder)
         self._description = Description.read(self._folder / _DESCRIPTION)
+        self._elmo = Elmo.from_pretrained(model, lang=lang, state=self._description.state)  # type: ignore[arg-type]
         if self._elmo.fingerprint != self._description.model:
             raise JobError(f"this machine has another model under the name {model}; put the same one everywhere")
 
