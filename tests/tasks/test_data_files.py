@@ -44,7 +44,7 @@ def test_what_is_missing_or_twice_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no folder"):
         find_data(tmp_path / "nowhere")
     there = folder(tmp_path, "a-train.txt", "b-train.txt", "notes.txt")
-    with pytest.raises(InputError, match=r"a-train.txt, b-train.txt"):
+    with pytest.raises(InputError, match=r"a-train.txt, b-train.txt; keep one, or name both: --train and --dev"):
         find_data(there)
     (there / "b-train.txt").unlink()
     with pytest.raises(InputError, match="'dev'"):

@@ -58,5 +58,5 @@ def split_of(name: str) -> str | None:
 def _only(paths: list[Path], folder: Path, split: str) -> Path | None:
     if len(paths) > 1:
         names = ", ".join(path.name for path in paths)
-        raise InputError(f"{folder} has several files for {split}: {names}; keep one, or name it with --{split}")
+        raise InputError(f"{folder} has several files for {split}: {names}; keep one, or name both: --train and --dev")
     return paths[0] if paths else None
