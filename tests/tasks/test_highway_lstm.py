@@ -49,3 +49,10 @@ def test_dropout_of_states_acts_in_training_only() -> None:
     assert not torch.equal(lstm(x, lengths), lstm(x, lengths))
     lstm.eval()
     assert torch.equal(lstm(x, lengths), lstm(x, lengths))
+
+
+def test_a_new_layer_keeps_the_size_of_what_it_reads_and_remembers() -> None:
+    layer = HighwayLSTM(7, 5)
+    for gate in (*layer.state.chunk(5, dim=1), *layer.input.weight.chunk(6)):
+        torch.testing.assert_close(gate @ gate.T, torch.eye(5), atol=1e-5, rtol=0)
+    assert layer.input.bias.tolist() == [0.0] * 5 + [1.0] * 5 + [0.0] * 20  # the gate to forget begins open
