@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from models import RESULTS
+from models_page import write_page
 
 from polyseme.analysis.reproduce.knowledge import language_model_digest
 from polyseme.formats.detect import load
@@ -47,6 +48,7 @@ def main() -> None:
     save_native(replace(stored, card=card(options.lang, stored, options.data)), folder, "float16")
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{folder}: {size / 1e6:.1f} MB, {stored.card['training']['tokens_seen']:,} tokens seen")
+    write_page(RESULTS)
 
 
 def card(lang: str, stored: StoredModel, data: Path) -> dict[str, Any]:

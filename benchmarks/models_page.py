@@ -1,4 +1,4 @@
-"""Tables and pictures out of results/model-*.json, for docs/models.md.
+"""Tables and pictures out of the models' cards and results/model-*.json, for docs/models.md.
 
 python benchmarks/models_page.py
 """
@@ -12,17 +12,40 @@ from typing import Any
 from pages import DOCS, fill_in, table
 
 PAGE = "models.md"
+MODELS = Path(__file__).parents[1] / "src/polyseme/models"
 TITLES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # told apart by colour-blind readers too
 Part = dict[str, Any]
 
 
 def write_page(results: Path) -> None:
-    """Fill the marks of docs/models.md, one pair for each language that has results."""
+    """Fill the marks of docs/models.md: what the cards say, and one pair for each language that has results."""
+    fill_in(PAGE, "cards", card_table(MODELS))
     for lang in TITLES:
         path = results / f"model-{lang}.json"
         if path.exists():
             fill_in(PAGE, f"model {lang}", section(json.loads(path.read_text(encoding="utf-8")), DOCS))
+
+
+def card_table(models: Path) -> str:
+    """What the runs noted of every model in the box."""
+    head = ("model", "layers", "words", "tokens seen", "hours", "perplexity, held out", "megabytes")
+    return table(head, [card_row(models / lang) for lang in TITLES if (models / lang).is_dir()])
+
+
+def card_row(folder: Path) -> tuple[str, ...]:
+    about = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    network, training = about["network"], about["card"]["training"]
+    width = network["projection"] * (2 if network["bidirectional"] else 1)
+    return (
+        f"`{folder.name}`",
+        f"{network['layers'] + 1} of {width} numbers",
+        f"{len((folder / 'vocab.txt').read_text(encoding='utf-8').splitlines()):,}",
+        f"{training['tokens_seen']:,}",
+        f"{training['hours']:.1f}",
+        f"{training['held_out']['average']:.1f}",
+        f"{sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) / 1e6:.1f}",
+    )
 
 
 def section(result: Part, docs: Path) -> str:

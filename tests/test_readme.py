@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,16 @@ from command_line import parse, polyseme
 from polyseme.pretrain.toy import TEXT
 
 ROOT = Path(__file__).parents[1]
-PAGES = (
-    "README.md",
-    "docs/formats.md",
-    "docs/state.md",
-    "docs/embedding.md",
-    "docs/training.md",
-    "docs/tasks.md",
-    "docs/analysis.md",
-    "docs/reproduction.md",
-    "docs/demo.md",
-    "docs/serve.md",
-)
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from models_page import MODELS, card_table  # noqa: E402
+
+PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
 
 #: "float32 [6, 64]: one vector a token"
-ARRAY = re.compile(r"(float32|int64) \[([\d, ]+)\]")
+ARRAY = re.compile(r"(float32|float64|int64) \[([\d, ]+)\]")
+#: "[a page](state.md#anchor)", with or without the anchor, on this page or another; not what is elsewhere in the web
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -80,18 +76,51 @@ def test_every_command_parses(page: str, command: str) -> None:
     assert parse(command).command is not None
 
 
-def test_the_readme_begins_with_the_two_commands_and_eight_lines() -> None:
+def test_the_readme_comes_to_a_vector_on_one_screen() -> None:
+    """Two commands, three lines of Python, one command for a file, the picture."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    first = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)[:2]
-    assert [language for language, _ in first] == ["bash", "python"]
+    first = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)[:3]
+    assert [language for language, _ in first] == ["bash", "python", "bash"]
     assert [line.split("#")[0].strip() for line in first[0][1].splitlines()] == ["make demo", "make test"]
-    assert len([line for line in first[1][1].splitlines() if line]) == 8
+    assert [len([line for line in block.splitlines() if line]) for _, block in first[1:]] == [3, 1]
+    assert text[: text.index("](docs/senses.png)")].count("\n") < 35
 
 
-def test_links_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def anchors(page: Path) -> set[str]:
+    """What a link may name on a page: its headings in small letters, without punctuation, with - for spaces."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    for target, anchor in LINK.findall(path.read_text(encoding="utf-8")):
+        there = path.parent / target if target else path
+        assert there.exists(), f"{page} links to {target}"
+        assert not anchor or anchor in anchors(there), f"{page} links to {target}#{anchor}"
+
+
+def test_a_link_to_a_heading_that_is_not_there_would_be_seen() -> None:
+    assert "the-command-line" in anchors(ROOT / "docs" / "index.md")
+    assert "the-command-lines" not in anchors(ROOT / "docs" / "index.md")
+    assert LINK.findall("[x](a.md#b) [y](#c) [z](https://e.f/g#h)") == [("a.md", "b"), ("", "c")]
+
+
+def test_every_page_is_in_the_table_of_pages_and_begins_with_what_it_is_for() -> None:
+    listed = {target for target, _ in LINK.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))}
+    for page in (ROOT / "docs").glob("*.md"):
+        title, _, rest = page.read_text(encoding="utf-8").partition("\n")
+        assert page.name in {*listed, "index.md"}, f"{page.name} is not in docs/index.md"
+        assert re.match(r"# \w", title), f"{page.name} has no title"
+        assert re.match(r"\n[\w`*]", rest) or page.name == "reproduction.md", f"{page.name} does not say what it is for"
+
+
+def test_the_table_of_bundled_models_is_what_their_cards_say() -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    written = page.partition("<!-- cards: begin -->\n")[2].partition("\n<!-- cards: end -->")[0]
+    assert written == card_table(MODELS), "run: python benchmarks/models_page.py"
 
 
 def test_arrays_stated_wrongly_would_be_seen() -> None:
