@@ -38,7 +38,7 @@ def demo(
 
       polyseme demo
 
-      polyseme demo --lang ko --out first-look
+      polyseme demo --model ./my-model --out first-look
     """
     if lang not in LANGUAGES:
         raise typer.BadParameter(f"{lang!r} is none of {', '.join(LANGUAGES)}", param_hint="--lang")

@@ -86,7 +86,7 @@ def finetune(
         return
     _print(outcome, as_json)
     if not quiet:
-        typer.echo(f"The model is in {outcome.model}. Next: polyseme evaluate {outcome.model} FILE", err=True)
+        typer.echo(f"the model is in {outcome.model}\nnext: polyseme evaluate {outcome.model} FILE", err=True)
 
 
 def _print(outcome: Outcome, as_json: bool) -> None:

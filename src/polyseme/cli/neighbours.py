@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyseme.cli.options import MarkedText
 from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _AROUND = 60  #: characters that are shown on either side of a word
 
 def neighbours(
     index: Annotated[Path, typer.Argument(help="The folder that polyseme index wrote.", metavar="DIR")],
-    text: Annotated[str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."')],
+    text: MarkedText,
     k: Annotated[int, typer.Option("--k", "-k", help="How many.", min=1)] = 10,
     layer: Annotated[
         int | None, typer.Option(help="The layer that is compared; the highest in the index unless given.", min=0)

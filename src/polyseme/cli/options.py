@@ -11,6 +11,9 @@ _MODELS = "A bundled model (en, ko, zh), a folder, a file or a hub id."
 
 Model = Annotated[str, typer.Option(help=_MODELS)]
 ModelArgument = Annotated[str, typer.Argument(help=_MODELS, metavar="MODEL")]
+MarkedText = Annotated[
+    str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."', metavar="TEXT")
+]
 Field = Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")]
 Kind = Annotated[str | None, typer.Option(help="Kind of the inputs, where their names do not tell: txt, jsonl, csv, …")]
 Lang = Annotated[

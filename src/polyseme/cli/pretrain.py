@@ -72,7 +72,7 @@ def pretrain(
     with progress(quiet or os.environ.get("RANK", "0") != "0") as watch:
         model = run_training(plan, resume=resume, watch=watch or Watch())
     if not quiet and os.environ.get("RANK", "0") == "0":
-        typer.echo(f"The model is in {model}. Next: polyseme embed TEXT --model {model} --out vectors.h5", err=True)
+        typer.echo(f"the model is in {model}\nnext: polyseme embed TEXT --model {model} --out vectors.h5", err=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Model
+from polyseme.cli.options import MarkedText, Model
 from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def substitutes(
-    text: Annotated[str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."')],
+    text: MarkedText,
     model: Model = "en",
     k: Annotated[int, typer.Option("--k", "-k", help="How many words.", min=1)] = 10,
     direction: Annotated[
