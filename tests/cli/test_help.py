@@ -61,6 +61,7 @@ HELP = """\
 │ task         Train, score and use models of tasks: entities, sentiment,      │
 │              inference, roles, questions, coreference.                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯
+ The help of a command ends with examples: polyseme embed --help
 """
 
 BY_NAME = {verb.__name__: verb for verbs in VERBS.values() for verb in verbs} | {

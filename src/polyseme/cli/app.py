@@ -57,6 +57,7 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
 
 app = typer.Typer(
     name="polyseme",
+    epilog="The help of a command ends with examples: polyseme embed --help",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
