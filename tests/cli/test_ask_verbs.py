@@ -63,6 +63,16 @@ def test_score_prints_tokens_and_boundaries_as_lines() -> None:
     assert (found[0]["forward"], found[4]["backward"]) == ("", "")
 
 
+def test_a_sentence_may_start_warm() -> None:
+    warm = Elmo(load("model"), device="cpu", state="warm")
+    found = rows(polyseme("score", "the cat", "--model", "model", "--state", "warm").stdout)
+    assert float(found[1]["forward"]) == pytest.approx(warm.score("the cat").forward[0], rel=1e-4)
+    (best,) = rows(polyseme("substitutes", MARKED, "--model", "model", "--state", "warm", "-k", "1").stdout)
+    assert float(best["forward"]) == pytest.approx(warm.substitutes(MARKED, k=1)[0].forward, rel=1e-4)
+    (reset,) = rows(polyseme("substitutes", MARKED, "--model", "model", "-k", "1").stdout)
+    assert reset["forward"] != best["forward"]
+
+
 def test_score_of_a_file_has_the_number_of_the_line_and_one_row_a_sentence() -> None:
     Path("a.txt").write_text("the cat\n\na dog sees\n")
     found = rows(polyseme("score", "a.txt", "--model", "model", "--sentences").stdout)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.options import Field, Lang, Model
+from polyseme.cli.options import Field, Lang, Model, State
 from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
 from polyseme.text.vocabulary import BEGIN, END
 
@@ -29,6 +29,7 @@ def score(
     model: Model = "en",
     sentences: Annotated[bool, typer.Option("--sentences", help="One row for each sentence, not each token.")] = False,
     lang: Lang = None,
+    state: State = "reset",
     field: Field = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
 ) -> None:
@@ -46,7 +47,7 @@ def score(
     from polyseme.lm.score import score_stream
 
     items = _items(text, field)
-    elmo = Elmo.from_pretrained(model, lang=lang)
+    elmo = Elmo.from_pretrained(model, state=state, lang=lang)
     waiting: deque[str] = deque()
 
     def remembered() -> Iterator[Item]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import MarkedText, Model
+from polyseme.cli.options import MarkedText, Model, State
 from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def substitutes(
         bool, typer.Option("--exclude-original", help="Leave out the word that stands there.")
     ] = False,
     lang: Annotated[str | None, typer.Option(help="How text is split, if not as the model says.")] = None,
+    state: State = "reset",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Say which words could stand in the place of the one in brackets, the likeliest first.
@@ -41,7 +42,7 @@ def substitutes(
     """
     from polyseme.elmo import Elmo
 
-    elmo = Elmo.from_pretrained(model, lang=lang)
+    elmo = Elmo.from_pretrained(model, state=state, lang=lang)
     found = elmo.substitutes(text, k, direction=direction, exclude_original=exclude_original)
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in found], ensure_ascii=False, indent=2))
