@@ -42,6 +42,17 @@ def test_as_lines_json_and_table(index: Index, monkeypatch: pytest.MonkeyPatch) 
     assert expected[0].word in shown
 
 
+def test_an_index_of_a_released_model_starts_warm_and_is_asked_warm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text(f"{MARKED.replace('[', '').replace(']', '')}\n", encoding="utf-8")
+    polyseme("index", "text.txt", "--out", "index", "--model", str(toy_model()), "--state", "warm", "--device", "cpu")
+    assert Index.open("index").elmo.state == "warm"
+    (nearest,) = json.loads(polyseme("neighbours", "index", MARKED, "-k", "1", "--json").stdout)
+    assert (nearest["word"], nearest["similarity"]) == ("bank", pytest.approx(1.0, abs=1e-3))
+
+
 def test_options(index: Index) -> None:
     arguments = ("neighbours", "index", MARKED, "--same-word", "--layer", "0", "--json")
     told = json.loads(polyseme(*arguments, "--model", str(toy_model())).stdout)
