@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import torch
 from embed_peers import CACHE, python_of
-from embed_report import DOCS, write_report
+from embed_report import report, write_report
 
 from polyseme.formats.bilm_tf import save_bilm_tf
 from polyseme.formats.model import StoredModel
@@ -277,7 +277,7 @@ def main() -> None:
     parser.add_argument("--cores", nargs="+", type=int, choices=(1, 2), default=[1, 2])
     parser.add_argument("--repeats", type=int, default=None, help="3, with --quick 1")
     options = parser.parse_args()
-    out, docs = (CACHE / "quick/embed.json", CACHE / "quick") if options.quick else (RESULTS, DOCS)
+    out = CACHE / "quick/embed.json" if options.quick else RESULTS
     text = read_sentences(options.sentences, 48 if options.quick else 1000)
     repeats = options.repeats or (1 if options.quick else 3)
     parts = [
@@ -297,8 +297,11 @@ def main() -> None:
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(result, indent=1) + "\n")
-    write_report(result, docs)
-    print(f"results: {out}, tables: {docs / 'benchmarks.md'}", file=sys.stderr)
+    if options.quick:
+        print(report(result))
+    else:
+        write_report(result)
+    print(f"results: {out}", file=sys.stderr)
 
 
 def processor() -> str:

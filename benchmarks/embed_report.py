@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-DOCS = Path(__file__).parents[1] / "docs"
-BEGIN, END = "<!-- embed: begin -->", "<!-- embed: end -->"
+from pages import DOCS, fill_in
+
 TITLES = {"polyseme": "polyseme", "simple_elmo": "simple_elmo", "allennlp": "AllenNLP"}
 Part = dict[str, Any]
 
@@ -163,16 +163,10 @@ def _difference(result: dict[str, Any]) -> float:
     return float(max(value for part in result["parts"] for value in part["agreement"].values()))
 
 
-def write_report(result: dict[str, Any], docs: Path) -> None:
-    """Put the tables between the markers of benchmarks.md in ``docs`` and draw the chart beside it."""
-    path = docs / "benchmarks.md"
-    page = path.read_text(encoding="utf-8") if path.exists() else "# Benchmarks\n"
-    if BEGIN not in page:
-        page = f"{page.rstrip()}\n\n## Encoding\n\n{BEGIN}\n{END}\n"
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n{report(result)}\n{END}{after}", encoding="utf-8")
-    draw(result, docs / "embed.png")
+def write_report(result: dict[str, Any]) -> None:
+    """The tables of docs/benchmarks.md, and the chart beside it."""
+    fill_in("benchmarks.md", "embed", report(result))
+    draw(result, DOCS / "embed.png")
 
 
 def report(result: dict[str, Any]) -> str:
@@ -290,4 +284,4 @@ def draw(result: dict[str, Any], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_report(json.loads((Path(__file__).parent / "results/embed.json").read_text()), DOCS)
+    write_report(json.loads((Path(__file__).parent / "results/embed.json").read_text()))

@@ -32,6 +32,8 @@ PICTURES = {
     "zh": ("zh", 1280, "light", {"text": "院子里的花很香。", "word": 3, "layer": "mix"}),
 }
 HEIGHT = 1500
+#: The pictures end below this part of the page.
+LAST = "section[aria-labelledby='substitutes-title']"
 
 
 def wait_for_indexes(address: str) -> list[dict[str, str]]:
@@ -57,7 +59,9 @@ def take_pictures(address: str, browser: str, out: Path) -> None:
             page.wait_for_timeout(500)
             page.wait_for_selector("body[data-running='0']", timeout=120_000)
             page.wait_for_timeout(1500)  # the marks glide
-            page.screenshot(path=out / f"explorer-{name}.png")
+            end = page.locator(LAST).evaluate("part => part.getBoundingClientRect().bottom + window.scrollY")
+            clip = {"x": 0, "y": 0, "width": width, "height": end}
+            page.screenshot(path=out / f"explorer-{name}.png", full_page=True, clip=clip)
             page.close()
         chromium.close()
 
