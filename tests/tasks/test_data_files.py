@@ -40,6 +40,11 @@ def test_the_better_suffix_is_taken(tmp_path: Path) -> None:
     assert (found.train.name, found.dev.name, found.test) == ("train.tsv.xz", "dev.jsonl.xz", None)
 
 
+def test_several_test_sets_do_not_stop_a_training(tmp_path: Path) -> None:
+    there = folder(tmp_path, "train.props.gz", "dev.props.gz", "test.wsj.props.gz", "test.brown.props.gz")
+    assert find_data(there).test is None
+
+
 def test_what_is_missing_or_twice_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no folder"):
         find_data(tmp_path / "nowhere")

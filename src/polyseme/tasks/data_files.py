@@ -23,30 +23,30 @@ class DataFiles:
 
     train: Path
     dev: Path
-    test: Path | None = None
+    test: Path | None = None  #: also None where there are several, as in CoNLL-2005: which one is for its user to say
 
 
 def find_data(folder: Path, suffixes: tuple[str, ...] = ()) -> DataFiles:
     """The files of a folder; of several for one split, the one whose suffix stands first in ``suffixes``."""
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; give the folder that holds the train, dev and test files")
-    train, dev = (_one(folder, split, suffixes) for split in ("train", "dev"))
+    train, dev = (_only(_found(folder, split, suffixes), folder, split) for split in ("train", "dev"))
     if train is None or dev is None:
         missing = "train" if train is None else "dev"
         there = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
         kinds = f" ending in {' or '.join(suffixes)}" if suffixes else ""
         raise InputError(f"{folder} has no file with {missing!r} in its name{kinds}; there is: {there}")
-    return DataFiles(train, dev, _one(folder, "test", suffixes))
+    tests = _found(folder, "test", suffixes)
+    return DataFiles(train, dev, tests[0] if len(tests) == 1 else None)
 
 
-def _one(folder: Path, split: str, suffixes: tuple[str, ...]) -> Path | None:
+def _found(folder: Path, split: str, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files of a split; where suffixes are known, only those with the first suffix that is there."""
     found = sorted(path for path in folder.iterdir() if split_of(path.name) == split)
     if not suffixes:
-        return _only(found, folder, split)
-    for suffix in suffixes:
-        if same := [path for path in found if without_compression(path.name).lower().endswith(suffix)]:
-            return _only(same, folder, split)
-    return None
+        return found
+    by_suffix = ([p for p in found if without_compression(p.name).lower().endswith(suffix)] for suffix in suffixes)
+    return next(filter(None, by_suffix), [])
 
 
 def split_of(name: str) -> str | None:
