@@ -13,15 +13,19 @@ from pathlib import Path
 import pytest
 import torch
 from names import write_names
+from torch import nn
 
 from polyseme.errors import ConfigError, FormatError, InputError, JobError
+from polyseme.formats.run_file import read_run_file
+from polyseme.nn.mix import ScalarMix
 from polyseme.tasks import run as runs
 from polyseme.tasks import training
 from polyseme.tasks.data_files import find_data
+from polyseme.tasks.definition import TrainingChoices
 from polyseme.tasks.registry import MODULES, find_task
 from polyseme.tasks.run import Finished, RunPlan, change_preset, train_task
 from polyseme.tasks.task import Task
-from polyseme.tasks.training import Progress, Watch, batches_of_epoch, spread, take_share
+from polyseme.tasks.training import Progress, Watch, batches_of_epoch, new_optimizer, spread, take_share
 
 SMALL = {
     "hidden": 8,
@@ -118,10 +122,10 @@ def test_the_model_may_have_moved_but_not_changed(
 def test_a_run_that_was_killed_goes_on_with_the_same_losses(
     names: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = plan(names, tmp_path / "whole", model, epochs=4)
+    whole = plan(names, tmp_path / "whole", model, epochs=4, average=0.9)
     train_task(whole)
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)  # after every step
-    broken = plan(names, tmp_path / "broken", model, epochs=4)
+    broken = plan(names, tmp_path / "broken", model, epochs=4, average=0.9)
 
     class Killed(Exception):
         pass
@@ -141,6 +145,28 @@ def test_a_run_that_was_killed_goes_on_with_the_same_losses(
         task.place.network.state_dict().items(), again.place.network.state_dict().items(), strict=True
     ):
         assert torch.equal(a, b), name
+
+
+def test_what_is_kept_is_the_average_of_the_weights(names: Path, tmp_path: Path, model: str) -> None:
+    steps: list[float] = []
+    chosen = plan(names, tmp_path / "run", model, elmo="none", epochs=1, average=0.9)
+    train_task(chosen, watch=Watch(stepped=lambda progress, batches: steps.append(progress.step)))
+    kept, _ = read_run_file(chosen.out / "model.safetensors")
+    last, _ = read_run_file(chosen.out / "last.safetensors")
+    assert len(steps) > 1
+    for name, value in kept.items():
+        assert torch.equal(value, last[f"average.{name}"])
+    assert any(not torch.equal(value, last[f"network.{name}"]) for name, value in kept.items())
+
+
+@pytest.mark.parametrize("kind", ["adam", "adadelta"])
+def test_matrices_alone_decay(kind: str) -> None:
+    network = nn.ModuleDict({"linear": nn.Linear(2, 2), "mix": ScalarMix(3)})
+    choices = TrainingChoices(optimizer=kind, weight_decay=0.1)  # type: ignore[arg-type]
+    optimizer = new_optimizer(network, choices)  # type: ignore[arg-type]
+    decays = {id(p): group["weight_decay"] for group in optimizer.param_groups for p in group["params"]}
+    by_name = {name: decays[id(p)] for name, p in network.named_parameters()}
+    assert by_name == {"linear.weight": 0.1, "linear.bias": 0.0, "mix.weights": 0.0, "mix.scale": 0.0}
 
 
 def test_the_same_seed_is_the_same_run_and_another_is_not(names: Path, tmp_path: Path, model: str) -> None:

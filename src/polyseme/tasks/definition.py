@@ -37,8 +37,9 @@ class TrainingChoices:
     batch: int = 32  #: examples in a batch
     rate: float = 0.001
     optimizer: Literal["adam", "adadelta"] = "adam"
-    weight_decay: float = 0.0
+    weight_decay: float = 0.0  #: of weight matrices
     clip: float = 5.0  #: of the norm of all gradients
+    average: float = 0.0  #: decay of a moving average of the weights, which is scored and kept; 0 for none
     patience: int = 5  #: epochs without a better score on dev, after which training ends
     halve_after: int = 2  #: epochs without a better score, after which the rate is halved; 0 for never
     share: float = 1.0  #: of the training examples, from the beginning of a shuffled list
@@ -54,6 +55,8 @@ class TrainingChoices:
             raise ConfigError(f"looks is {self.looks}, but should be 0 for all of dev, or a number of examples")
         if not 0 < self.share <= 1:
             raise ConfigError(f"share is {self.share}, but should be above 0 and at most 1")
+        if not 0 <= self.average < 1:
+            raise ConfigError(f"average is {self.average}, but should be a decay from 0 to below 1")
         if not (self.rate > 0 and self.clip > 0 and self.weight_decay >= 0):
             raise ConfigError("rate and clip should be above 0, and weight_decay not below")
 

@@ -22,6 +22,7 @@ from polyseme.elmo import Elmo, choose_device
 from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
 from polyseme.files.atomic import replace_when_complete
 from polyseme.files.locks import exclusive
+from polyseme.tasks.average import MovingAverage
 from polyseme.tasks.checkpoint import load_network, restore_progress, save_network, save_progress
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Definition, Preset, TrainingChoices
@@ -96,19 +97,20 @@ def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Fini
     watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to look at")
     place = _build(plan, definition, examples, dev, elmo, watch)
     optimizer = new_optimizer(place.network, training)
+    average = MovingAverage(place.network, training.average)
     progress = Progress(rate=training.rate)
     if started:
-        progress = restore_progress(place.network, optimizer, plan.out / LAST)
+        progress = restore_progress(place.network, optimizer, average, plan.out / LAST)
         watch.said(f"going on after {progress.epoch} epochs and {progress.batch} batches")
     else:
         _write_description(plan.out, about, place)
 
     def save_last() -> None:
-        save_progress(place.network, optimizer, progress, plan.out / LAST)
+        save_progress(place.network, optimizer, average, progress, plan.out / LAST)
         _write_json(plan.out / HISTORY, progress.history)
 
     hooks = Hooks(lambda: save_network(place.network, plan.out / NETWORK), save_last)
-    train(place, optimizer, examples, dev, training, plan.seed, progress, hooks, watch)
+    train(place, optimizer, average, examples, dev, training, plan.seed, progress, hooks, watch)
     return _finish(plan, place, len(examples), dev, progress)
 
 

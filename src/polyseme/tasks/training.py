@@ -18,6 +18,7 @@ from torch import Tensor
 
 from polyseme.errors import JobError
 from polyseme.files.interrupts import Stopped, deferred_interrupts
+from polyseme.tasks.average import MovingAverage
 from polyseme.tasks.definition import Definition, TaskNetwork, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features
 from polyseme.tasks.scores import Scores
@@ -92,6 +93,7 @@ class Workplace:
 def train(
     place: Workplace,
     optimizer: torch.optim.Optimizer,
+    average: MovingAverage,
     examples: Sequence[Any],
     dev: Sequence[Any],
     choices: TrainingChoices,
@@ -110,6 +112,7 @@ def train(
             order = batches_of_epoch(sizes, choices.batch, seed, progress.epoch)
             for rows in order[progress.batch :]:
                 progress.loss += take_step(place, optimizer, [examples[row] for row in rows], choices, seed, progress)
+                average.follow(progress.step)
                 progress.batch += 1
                 progress.seconds = time.monotonic() - began
                 watch.stepped(progress, len(order))
@@ -121,11 +124,12 @@ def train(
                 if time.monotonic() - saved > CHECKPOINT_SECONDS:
                     hooks.save_last()
                     saved = time.monotonic()
-            scores = evaluate(place, dev)
-            progress.seconds = time.monotonic() - began
-            end_epoch(progress, len(order), scores.values[place.definition.metric], choices, optimizer)
-            if progress.stale == 0:
-                hooks.save_best()
+            with average.in_place():
+                scores = evaluate(place, dev)
+                progress.seconds = time.monotonic() - began
+                end_epoch(progress, len(order), scores.values[place.definition.metric], choices, optimizer)
+                if progress.stale == 0:
+                    hooks.save_best()
             hooks.save_last()
             saved = time.monotonic()
             watch.looked(progress, scores)
@@ -177,9 +181,15 @@ def end_epoch(
 
 
 def new_optimizer(network: TaskNetwork, choices: TrainingChoices) -> torch.optim.Optimizer:
-    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    kind = torch.optim.Adam if choices.optimizer == "adam" else torch.optim.Adadelta
-    return kind(parameters, lr=choices.rate, weight_decay=choices.weight_decay)
+    """Weights decay where they are matrices: biases need not, and the mix of ELMo's layers has a penalty of its own."""
+    trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    groups: list[dict[str, Any]] = [
+        {"params": [p for p in trained if p.ndim > 1], "weight_decay": choices.weight_decay},
+        {"params": [p for p in trained if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    if choices.optimizer == "adam":
+        return torch.optim.Adam(groups, lr=choices.rate)
+    return torch.optim.Adadelta(groups, lr=choices.rate, rho=0.95)  # Zeiler's (2012) own; PyTorch's is 0.9
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
