@@ -77,3 +77,14 @@ def test_every_parameter_takes_part(elmo: str) -> None:
     # what a token adds to all its similarities moves no softmax over them; the paper's formula has it all the same
     still -= {"self_similarity.first.weight"}
     assert [name for name in still if not name.startswith("tokens.")] == []
+
+
+def test_elmo_at_the_output_is_dropped_by_its_own_dropout_alone() -> None:
+    """Numbers of the output are those of ELMo, whatever the network's own dropout leaves out."""
+    features = small_features("output")
+    network = TASK.network(BidafSizes(hidden=4, dropout=0.9), {}, small_inputs(features)).train()
+    network.tokens.eval()
+    vectors = network.tokens(TASK.collate(QUESTIONS, {}, features).questions)
+    encoded = network._encode(vectors)
+    assert torch.equal(encoded[:, :, 8:], vectors.output)
+    assert float((encoded[:, :, :8] == 0).float().mean()) > 0.5

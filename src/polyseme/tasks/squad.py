@@ -22,12 +22,12 @@ from polyseme.tasks.squad_network import Bidaf, BidafSizes, QuestionBatch
 PRESETS = {
     "paper": Preset(
         BidafSizes(),
-        TrainingChoices(epochs=20, batch=45, rate=1.0, optimizer="adadelta", patience=5, halve_after=0),
-        InputChoices(elmo="both"),
+        TrainingChoices(epochs=24, batch=45, rate=1.0, optimizer="adadelta", average=0.999, patience=5, halve_after=0),
+        InputChoices(elmo="both", mix_penalty=0.0, characters=100, character_dim=20),
     ),
     "cpu": Preset(
-        BidafSizes(hidden=50, longest_paragraph=200, paragraphs=0.12),
-        TrainingChoices(epochs=6, batch=32, rate=0.002, patience=2, halve_after=1, looks=1000),
+        BidafSizes(hidden=50, longest_paragraph=150, paragraphs=0.32),
+        TrainingChoices(epochs=4, batch=32, rate=0.002, average=0.999, patience=2, halve_after=1, looks=1000),
         InputChoices(elmo="both", elmo_dropout=0.1, characters=32),
     ),
 }

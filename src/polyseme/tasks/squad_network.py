@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from polyseme.tasks.attention import TrilinearSimilarity, masked_softmax
 from polyseme.tasks.definition import TaskNetwork
-from polyseme.tasks.encoders import BiGRU, VariationalDropout
+from polyseme.tasks.encoders import BiGRU, VariationalDropout, start_for_relu
 from polyseme.tasks.inputs import TokenBatch, TokenInputs, TokenVectors
 from polyseme.tasks.paragraphs import TextBatch, text_vectors
 
@@ -27,7 +27,7 @@ from polyseme.tasks.paragraphs import TextBatch, text_vectors
 class BidafSizes:
     """Of the network, and of answers."""
 
-    hidden: int = 100
+    hidden: int = 90
     dropout: float = 0.2
     longest_answer: int = 17  #: tokens of an answer that is looked for
     longest_paragraph: int = 400  #: tokens of a paragraph that is trained on
@@ -56,10 +56,10 @@ class Bidaf(TaskNetwork):
         self.encoder = BiGRU(tokens.input_width, hidden)
         encoded = 2 * hidden + tokens.output_width
         self.similarity = TrilinearSimilarity(encoded)
-        self.merged = nn.Linear(4 * encoded, 2 * hidden)
+        self.merged = nn.Linear(4 * encoded, 2 * hidden).apply(start_for_relu)
         self.reader = BiGRU(2 * hidden, hidden)
         self.self_similarity = TrilinearSimilarity(2 * hidden)
-        self.self_merged = nn.Linear(6 * hidden, 2 * hidden)
+        self.self_merged = nn.Linear(6 * hidden, 2 * hidden).apply(start_for_relu)
         self.start_reader = BiGRU(2 * hidden, hidden)
         self.start = nn.Linear(2 * hidden, 1, bias=False)  # a bias would move no softmax over the tokens
         self.end_reader = BiGRU(4 * hidden, hidden)
@@ -83,19 +83,18 @@ class Bidaf(TaskNetwork):
         c, c_mask = c[batch.which], batch.paragraphs.mask[batch.which]  # [B, N, E], [B, N]
         lengths = batch.paragraphs.lengths[batch.which]
         q_mask = batch.questions.mask
-        x = self.dropout(torch.relu(self.merged(self._attend(c, c_mask, q, q_mask))))  # [B, N, 2 hidden]
-        x = x + self._self_attend(self.dropout(self.reader(x, lengths)), c_mask)
-        s = self.start_reader(self.dropout(x), lengths)
-        e = self.end_reader(self.dropout(torch.cat([s, x], dim=2)), lengths)
+        x = torch.relu(self.merged(self._attend(c, c_mask, q, q_mask)))  # [B, N, 2 hidden]
+        x = self.dropout(x + self._self_attend(self.reader(self.dropout(x), lengths), c_mask))
+        s = self.start_reader(x, lengths)
+        e = self.end_reader(torch.cat([s, x], dim=2), lengths)
         lowest = torch.finfo(x.dtype).min
         logits = [head(y).squeeze(2).masked_fill(~c_mask, lowest) for head, y in ((self.start, s), (self.end, e))]
         starts, ends = (torch.log_softmax(side, dim=1) for side in logits)
         return starts, ends
 
     def _encode(self, vectors: TokenVectors) -> Tensor:
-        encoded = self.encoder(self.dropout(vectors.input), vectors.lengths)
-        joined: Tensor = self.dropout(torch.cat([encoded, vectors.output], dim=2))
-        return joined
+        encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))
+        return torch.cat([encoded, vectors.output], dim=2)  # ELMo has a dropout of its own
 
     def _attend(self, c: Tensor, c_mask: Tensor, q: Tensor, q_mask: Tensor) -> Tensor:
         """[c; c̃; c∘c̃; c∘q̃]: the question as each token sees it, the paragraph as the question sees it. [B, N, 4E]"""
@@ -107,10 +106,10 @@ class Bidaf(TaskNetwork):
 
     def _self_attend(self, x: Tensor, mask: Tensor) -> Tensor:
         """What each token reads in the others. [B, N, 2 hidden]"""
+        x = self.dropout(x)
         others = ~torch.eye(x.shape[1], dtype=torch.bool, device=x.device)[None] & mask[:, None, :]
         read = torch.bmm(masked_softmax(self.self_similarity(x, x), others), x)
-        merged: Tensor = self.dropout(torch.relu(self.self_merged(torch.cat([x, read, x * read], dim=2))))
-        return merged
+        return torch.relu(self.self_merged(torch.cat([x, read, x * read], dim=2)))
 
 
 def best_spans(starts: Tensor, ends: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
