@@ -35,11 +35,14 @@ PRESETS = {
     "paper": Preset(
         EsimSizes(),
         TrainingChoices(epochs=75, batch=32, rate=0.0004, clip=10.0, patience=5, halve_after=1),
-        InputChoices(elmo="both"),
+        # As the authors published it: the encoder drops half of its input already.
+        InputChoices(elmo="both", elmo_dropout=0.0, layer_norm=True),
     ),
     "cpu": Preset(
         EsimSizes(hidden=100, dropout=0.3),
-        TrainingChoices(epochs=12, batch=32, rate=0.001, clip=10.0, patience=4, halve_after=2, looks=2000),
+        TrainingChoices(
+            epochs=16, batch=32, rate=0.001, clip=10.0, average=0.999, patience=4, halve_after=2, looks=2000
+        ),
         InputChoices(elmo="both", elmo_dropout=0.1, characters=32),
     ),
 }

@@ -3,7 +3,9 @@
 encode      a, b      = BiLSTM(premise), BiLSTM(hypothesis)           ELMo at the output joins here
 align       ã_i       = Σ_j softmax_j(a_i · b_j) b_j                  and b̃ likewise
 compare     v         = BiLSTM(ReLU(W [a; ã; a − ã; a ∘ ã]))
-decide      label     = MLP([mean v_a; max v_a; mean v_b; max v_b])
+decide      label     = W ReLU(W [mean v_a; max v_a; mean v_b; max v_b])
+
+Chen et al. decide with tanh; Peters et al. (2018) with ReLU, as here.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from torch.nn import functional
 
 from polyseme.tasks.attention import masked_softmax
 from polyseme.tasks.definition import TaskNetwork
-from polyseme.tasks.encoders import BiLSTM, VariationalDropout
+from polyseme.tasks.encoders import BiLSTM, VariationalDropout, start_for_relu
 from polyseme.tasks.inputs import TokenBatch, TokenInputs
 
 
@@ -48,12 +50,12 @@ class Esim(TaskNetwork):
         self.dropout = VariationalDropout(sizes.dropout)
         self.encoder = BiLSTM(tokens.input_width, hidden)
         encoded = self.encoder.width + tokens.output_width
-        self.projection = nn.Linear(4 * encoded, hidden)
+        self.projection = nn.Linear(4 * encoded, hidden).apply(start_for_relu)
         self.composition = BiLSTM(hidden, hidden)
         self.decision = nn.Sequential(
             nn.Dropout(sizes.dropout),
-            nn.Linear(4 * self.composition.width, hidden),
-            nn.Tanh(),
+            nn.Linear(4 * self.composition.width, hidden).apply(start_for_relu),
+            nn.ReLU(),
             nn.Dropout(sizes.dropout),
             nn.Linear(hidden, len(labels)),
         )
