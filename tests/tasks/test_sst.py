@@ -7,14 +7,20 @@ from pathlib import Path
 import pytest
 import torch
 from shared import DATA, needs
+from tasks.small_features import WHERE, small_features, small_inputs
 
 from polyseme.errors import InputError
 from polyseme.tasks.data_files import find_data
+from polyseme.tasks.inputs import Where
 from polyseme.tasks.run import RunPlan, change_preset, train_task
 from polyseme.tasks.spans import Span
-from polyseme.tasks.sst import TASK, Maxout, Sizes
+from polyseme.tasks.sst import TASK, Sizes
 from polyseme.tasks.sst_trees import Sentence, parse_tree
 from polyseme.tasks.task import Task
+
+SIZES = Sizes(hidden=5)
+LABELS = {"labels": ["0", "1", "2", "3", "4"]}
+SENTENCES = [Sentence(tuple("abcde"), "0"), Sentence(("f",), "4"), Sentence(tuple("gah"), "2")]
 
 TREE = "(3 (2 It) (4 (2 's) (4 (1 -LRB-) (4 lovely\\/fine))))"
 
@@ -36,10 +42,12 @@ def test_a_tree_has_words_a_label_and_phrases() -> None:
 def test_subtrees_are_extra_examples_by_choice() -> None:
     sentence = parse_tree(TREE)
     assert TASK.for_training([sentence], Sizes(subtrees=False)) == [sentence]
-    extra = TASK.for_training([sentence, sentence], Sizes(subtrees=True))
+    extra = TASK.for_training([sentence, sentence], Sizes(subtrees=True, shortest_phrase=1))
     assert extra[0] == Sentence(sentence.tokens, "3")
     assert Sentence(("'s", "(", "lovely/fine"), "4") in extra
     assert len(extra) == 7
+    longer = TASK.for_training([sentence], Sizes(subtrees=True, shortest_phrase=3))
+    assert longer == [Sentence(sentence.tokens, "3"), Sentence(("'s", "(", "lovely/fine"), "4")]
 
 
 @pytest.mark.parametrize("line", ["(3 (2 It)", "(3 It))", "(3 (2 It) (4))", "3 no tab", "()", "(2 a) (3 b)", "x\t "])
@@ -55,11 +63,37 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert [(s.tokens, s.label) for s in TASK.read(tmp_path / "a.txt")] == [(s.tokens, label) for s, label in pairs]
 
 
-def test_maxout_is_the_largest_of_its_maps() -> None:
-    layer = Maxout(3, 2, 4)
-    x = torch.randn(5, 3)
-    maps = layer.linear(x).view(5, 2, 4)
-    torch.testing.assert_close(layer(x), maps.max(dim=2).values)
+@pytest.mark.parametrize("elmo", WHERE)
+def test_a_sentence_has_the_same_scores_alone_and_among_others(elmo: Where) -> None:
+    features = small_features(elmo)
+    network = TASK.network(SIZES, LABELS, small_inputs(features)).eval()
+    together = network.scores(TASK.collate(SENTENCES, LABELS, features).tokens)
+    for row, one in enumerate(SENTENCES):
+        alone = network.scores(TASK.collate([one], LABELS, features).tokens)
+        torch.testing.assert_close(together[row], alone[0], atol=1e-5, rtol=1e-4)
+
+
+def test_the_attention_is_that_of_the_paper() -> None:
+    """The vectors that the second LSTM reads, computed token by token."""
+    features = small_features()
+    network = TASK.network(SIZES, LABELS, small_inputs(features)).eval()
+    read: list[torch.Tensor] = []
+    network.encoder.register_forward_hook(lambda module, given, result: read.append(result))
+    network.integrator.register_forward_hook(lambda module, given, result: read.append(given[0]))
+    network.scores(TASK.collate(SENTENCES[:1], LABELS, features).tokens)
+    [x], [joined] = read
+    for row, own in enumerate(x):
+        context = torch.softmax(x @ own, dim=0) @ x
+        torch.testing.assert_close(joined[row], torch.cat([own, own - context, own * context]))
+
+
+@pytest.mark.parametrize("elmo", WHERE)
+def test_every_parameter_takes_part(elmo: Where) -> None:
+    features = small_features(elmo)
+    network = TASK.network(SIZES, LABELS, small_inputs(features))
+    network(TASK.collate(SENTENCES, LABELS, features)).backward()
+    still = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
+    assert [name for name in still if not name.startswith("tokens.")] == []
 
 
 def test_it_learns_and_padding_does_not_matter(tmp_path: Path, model: str) -> None:

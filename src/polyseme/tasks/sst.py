@@ -1,4 +1,8 @@
-"""Sentiment: the biattentive classification network (McCann et al., 2017) on the Stanford Sentiment Treebank."""
+"""Sentiment: the biattentive classification network (McCann et al., 2017) on the Stanford Sentiment Treebank.
+
+As Peters et al. (2018) have it: two layers with ReLU decide, where McCann et al. had maxout, and phrases of four tokens
+or more are trained on beside the sentences.
+"""
 
 from __future__ import annotations
 
@@ -20,32 +24,16 @@ from polyseme.tasks.tagged import one_sentence
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    hidden: int = 300  #: of the first layer and of one direction of both LSTMs
-    maxout: int = 4  #: pieces of a maxout unit; each of the two layers has a fourth of the numbers before it
+    hidden: int = 300  #: of the first and the last layers and of one direction of both LSTMs
     dropout: float = 0.25
     subtrees: bool = True  #: train on the labelled phrases within the sentences too
+    shortest_phrase: int = 4  #: tokens of a phrase that is trained on
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     tokens: TokenBatch
     labels: Tensor | None  # [B]
-
-
-class Maxout(nn.Module):
-    """The largest of several linear maps, number by number."""
-
-    def __init__(self, width: int, out: int, pieces: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(width, out * pieces)
-        nn.init.kaiming_normal_(self.linear.weight, nonlinearity="linear")
-        nn.init.zeros_(self.linear.bias)
-        self.pieces = pieces
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, width] → [B, out]"""
-        pieces: Tensor = self.linear(x).unflatten(1, (-1, self.pieces))  # [B, out, pieces]
-        return pieces.amax(dim=2)
 
 
 class SstNetwork(TaskNetwork):
@@ -59,14 +47,15 @@ class SstNetwork(TaskNetwork):
         self.encoder = BiLSTM(sizes.hidden, sizes.hidden)
         self.integrator = BiLSTM(3 * self.encoder.width, sizes.hidden)
         pooled = self.integrator.width + tokens.output_width
-        self.attend = nn.Linear(pooled, 1)
-        narrow = max(1, pooled // sizes.maxout)
+        self.attend = nn.Linear(pooled, 1, bias=False)  # a bias would move no softmax over the tokens
         self.decide = nn.Sequential(
             nn.Dropout(sizes.dropout),
-            Maxout(4 * pooled, pooled, sizes.maxout),
+            nn.Linear(4 * pooled, sizes.hidden).apply(start_for_relu),
+            nn.ReLU(),
             nn.Dropout(sizes.dropout),
-            Maxout(pooled, narrow, sizes.maxout),
-            nn.Linear(narrow, len(labels)),
+            nn.Linear(sizes.hidden, sizes.hidden).apply(start_for_relu),
+            nn.ReLU(),
+            nn.Linear(sizes.hidden, len(labels)),
         )
 
     def scores(self, batch: TokenBatch) -> Tensor:
@@ -78,7 +67,7 @@ class SstNetwork(TaskNetwork):
         likeness = x @ x.transpose(1, 2)  # [B, N, N]
         weights = torch.softmax(likeness.masked_fill(~vectors.mask[:, None, :], -1e4), dim=2)
         context = weights @ x * here
-        joined = self.dropout(torch.cat([x, x - context, x * context], dim=2))
+        joined = torch.cat([x, x - context, x * context], dim=2)
         y = torch.cat([self.integrator(joined, vectors.lengths), vectors.output], dim=2)  # [B, N, P]
         decided: Tensor = self.decide(self.pool(y, vectors.mask))
         return decided
@@ -107,10 +96,14 @@ class SstNetwork(TaskNetwork):
 
 
 PRESETS = {
-    "paper": Preset(Sizes(), TrainingChoices(epochs=20, batch=100, patience=5, halve_after=2)),
+    "paper": Preset(
+        Sizes(),
+        TrainingChoices(epochs=40, batch=100, rate=0.0001, patience=5, halve_after=0),
+        InputChoices(elmo="both", characters=0),
+    ),
     "cpu": Preset(
         Sizes(hidden=100, dropout=0.35),
-        TrainingChoices(epochs=4, batch=100, patience=2, halve_after=1),
+        TrainingChoices(epochs=6, batch=100, patience=2, halve_after=1),
         InputChoices(elmo_dropout=0.1, characters=0),
     ),
 }
@@ -134,11 +127,14 @@ class Sst(Definition[Sentence, Sizes]):
         return [example.tokens]
 
     def for_training(self, examples: list[Sentence], network: Sizes) -> list[Sentence]:
-        """Whole sentences; with subtrees each labelled phrase once, as a sentence of its own."""
+        """Whole sentences; with subtrees each labelled phrase that is long enough once, as a sentence of its own."""
         if not network.subtrees:
             return examples
         phrases = [
-            Sentence(example.tokens[start:end], label) for example in examples for label, start, end in example.phrases
+            Sentence(example.tokens[start:end], label)
+            for example in examples
+            for label, start, end in example.phrases
+            if end - start >= network.shortest_phrase
         ]
         return list(dict.fromkeys([*(replace(example, phrases=()) for example in examples), *phrases]))
 
