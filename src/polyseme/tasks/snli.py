@@ -40,9 +40,7 @@ PRESETS = {
     ),
     "cpu": Preset(
         EsimSizes(hidden=100, dropout=0.3),
-        TrainingChoices(
-            epochs=16, batch=32, rate=0.001, clip=10.0, average=0.999, patience=4, halve_after=2, looks=2000
-        ),
+        TrainingChoices(epochs=12, batch=32, rate=0.001, clip=10.0, patience=4, halve_after=2, looks=2000),
         InputChoices(elmo="both", elmo_dropout=0.1, characters=32),
     ),
 }
