@@ -1,7 +1,7 @@
 """Sentiment: the biattentive classification network (McCann et al., 2017) on the Stanford Sentiment Treebank.
 
-As Peters et al. (2018) have it: two layers with ReLU decide, where McCann et al. had maxout, and phrases of four tokens
-or more are trained on beside the sentences.
+Unlike McCann et al.: two layers with ReLU decide where they had maxout, and beside the sentences only phrases of four
+tokens or more are trained on; shorter ones are mostly single words, which the static vectors tell already.
 """
 
 from __future__ import annotations
