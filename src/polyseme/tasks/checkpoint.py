@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from polyseme.errors import FormatError
 from polyseme.formats.run_file import read_run_file, save_run_file
-from polyseme.tasks.average import MovingAverage
 from polyseme.tasks.definition import TaskNetwork
-from polyseme.tasks.training import Progress, set_rate
+from polyseme.tasks.training import Progress, Training, set_rate
 
 
 def save_network(network: TaskNetwork, path: Path) -> None:
@@ -23,33 +21,29 @@ def load_network(network: TaskNetwork, path: Path) -> None:
     _fill(network, tensors, path)
 
 
-def save_progress(
-    network: TaskNetwork, optimizer: torch.optim.Optimizer, average: MovingAverage, progress: Progress, path: Path
-) -> None:
+def save_progress(network: TaskNetwork, training: Training, path: Path) -> None:
     """Everything that is needed to go on as if nothing had happened."""
     tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
-    tensors |= {f"average.{name}": tensor for name, tensor in average.values.items()}
-    for number, values in optimizer.state_dict()["state"].items():
+    tensors |= {f"average.{name}": tensor for name, tensor in training.average.values.items()}
+    for number, values in training.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
-    save_run_file(path, tensors, progress.to_dict())
+    save_run_file(path, tensors, training.progress.to_dict())
 
 
-def restore_progress(
-    network: TaskNetwork, optimizer: torch.optim.Optimizer, average: MovingAverage, path: Path
-) -> Progress:
-    """Put a run's state into a network, an optimiser and an average that were built for it."""
+def restore_progress(network: TaskNetwork, training: Training, path: Path) -> None:
+    """Put a run's state into a network and a training that were begun in the same way."""
     tensors, about = read_run_file(path)
     _fill(network, _part(tensors, "network."), path)
     for name, tensor in _part(tensors, "average.").items():
-        average.values[name].copy_(tensor)
+        training.average.values[name].copy_(tensor)
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in _part(tensors, "optimizer.").items():
         number, key = name.split(".", 1)
         state.setdefault(int(number), {})[key] = tensor
+    optimizer = training.optimizer
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    progress = Progress.of(about)
-    set_rate(optimizer, progress.rate)
-    return progress
+    training.progress = Progress.of(about)
+    set_rate(optimizer, training.progress.rate)
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -22,7 +22,6 @@ from polyseme.elmo import Elmo, choose_device
 from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
 from polyseme.files.atomic import replace_when_complete
 from polyseme.files.locks import exclusive
-from polyseme.tasks.average import MovingAverage
 from polyseme.tasks.checkpoint import load_network, restore_progress, save_network, save_progress
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Definition, Preset, TrainingChoices
@@ -36,10 +35,10 @@ from polyseme.tasks.task import NETWORK, RUN, VERSION, VOCABULARIES, read_about
 from polyseme.tasks.training import (
     Hooks,
     Progress,
+    Training,
     Watch,
     Workplace,
     evaluate,
-    new_optimizer,
     spread,
     take_share,
     train,
@@ -89,29 +88,27 @@ def train_task(
 
 
 def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Finished:
-    definition, training = find_task(plan.task), plan.preset.training
+    definition = find_task(plan.task)
     elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs)
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
     examples, dev = _read(definition, plan)
     watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to look at")
     place = _build(plan, definition, examples, dev, elmo, watch)
-    optimizer = new_optimizer(place.network, training)
-    average = MovingAverage(place.network, training.average)
-    progress = Progress(rate=training.rate)
+    training = Training.begin(place.network, plan.preset.training, plan.seed)
     if started:
-        progress = restore_progress(place.network, optimizer, average, plan.out / LAST)
-        watch.said(f"going on after {progress.epoch} epochs and {progress.batch} batches")
+        restore_progress(place.network, training, plan.out / LAST)
+        watch.said(f"going on after {training.progress.epoch} epochs and {training.progress.batch} batches")
     else:
         _write_description(plan.out, about, place)
 
     def save_last() -> None:
-        save_progress(place.network, optimizer, average, progress, plan.out / LAST)
-        _write_json(plan.out / HISTORY, progress.history)
+        save_progress(place.network, training, plan.out / LAST)
+        _write_json(plan.out / HISTORY, training.progress.history)
 
     hooks = Hooks(lambda: save_network(place.network, plan.out / NETWORK), save_last)
-    train(place, optimizer, average, examples, dev, training, plan.seed, progress, hooks, watch)
-    return _finish(plan, place, len(examples), dev, progress)
+    train(place, training, examples, dev, hooks, watch)
+    return _finish(plan, place, len(examples), dev, training.progress)
 
 
 def _read(definition: Definition[Any, Any], plan: RunPlan) -> tuple[list[Any], list[Any]]:

@@ -90,29 +90,36 @@ class Workplace:
         return to_device(self.definition.collate(examples, self.vocabularies, self.features), self.device)
 
 
+@dataclass(slots=True)
+class Training:
+    """How a network is trained, and how far it has come."""
+
+    choices: TrainingChoices
+    seed: int
+    optimizer: torch.optim.Optimizer
+    average: MovingAverage
+    progress: Progress
+
+    @classmethod
+    def begin(cls, network: TaskNetwork, choices: TrainingChoices, seed: int) -> Training:
+        average = MovingAverage(network, choices.average)
+        return cls(choices, seed, new_optimizer(network, choices), average, Progress(rate=choices.rate))
+
+
 def train(
-    place: Workplace,
-    optimizer: torch.optim.Optimizer,
-    average: MovingAverage,
-    examples: Sequence[Any],
-    dev: Sequence[Any],
-    choices: TrainingChoices,
-    seed: int,
-    progress: Progress,
-    hooks: Hooks,
-    watch: Watch,
+    place: Workplace, training: Training, examples: Sequence[Any], dev: Sequence[Any], hooks: Hooks, watch: Watch
 ) -> None:
     """Until the epochs are over or dev has not got better for a while."""
+    choices, progress = training.choices, training.progress
     sizes = [place.definition.size(example) for example in examples]
     dev = spread(dev, choices.looks)
     saved = began = time.monotonic() - progress.seconds
     saved += progress.seconds
     with deferred_interrupts() as stop_if_wanted:
         while not progress.finished(choices):
-            order = batches_of_epoch(sizes, choices.batch, seed, progress.epoch)
+            order = batches_of_epoch(sizes, choices.batch, training.seed, progress.epoch)
             for rows in order[progress.batch :]:
-                progress.loss += take_step(place, optimizer, [examples[row] for row in rows], choices, seed, progress)
-                average.follow(progress.step)
+                progress.loss += take_step(place, training, [examples[row] for row in rows])
                 progress.batch += 1
                 progress.seconds = time.monotonic() - began
                 watch.stepped(progress, len(order))
@@ -124,10 +131,10 @@ def train(
                 if time.monotonic() - saved > CHECKPOINT_SECONDS:
                     hooks.save_last()
                     saved = time.monotonic()
-            with average.in_place():
+            with training.average.in_place():
                 scores = evaluate(place, dev)
                 progress.seconds = time.monotonic() - began
-                end_epoch(progress, len(order), scores.values[place.definition.metric], choices, optimizer)
+                end_epoch(training, len(order), scores.values[place.definition.metric])
                 if progress.stale == 0:
                     hooks.save_best()
             hooks.save_last()
@@ -135,33 +142,27 @@ def train(
             watch.looked(progress, scores)
 
 
-def take_step(
-    place: Workplace,
-    optimizer: torch.optim.Optimizer,
-    examples: Sequence[Any],
-    choices: TrainingChoices,
-    seed: int,
-    progress: Progress,
-) -> float:
+def take_step(place: Workplace, training: Training, examples: Sequence[Any]) -> float:
     """One update; the task's loss before it."""
-    torch.manual_seed(seed * 1_000_003 + progress.step)
+    progress = training.progress
+    torch.manual_seed(training.seed * 1_000_003 + progress.step)
     place.network.train()
-    optimizer.zero_grad(set_to_none=True)
+    training.optimizer.zero_grad(set_to_none=True)
     loss: Tensor = place.network(place.batch(examples))
     (loss + place.network.tokens.penalty().to(loss.device)).backward()  # type: ignore[no-untyped-call]
-    torch.nn.utils.clip_grad_norm_(place.network.parameters(), choices.clip)
-    optimizer.step()
+    torch.nn.utils.clip_grad_norm_(place.network.parameters(), training.choices.clip)
+    training.optimizer.step()
     progress.step += 1
+    training.average.follow(progress.step)
     value = float(loss.detach())
     if not math.isfinite(value):
         raise JobError(f"the loss is {value} at step {progress.step}; try a smaller rate, or look at the data")
     return value
 
 
-def end_epoch(
-    progress: Progress, batches: int, score: float, choices: TrainingChoices, optimizer: torch.optim.Optimizer
-) -> None:
+def end_epoch(training: Training, batches: int, score: float) -> None:
     """Write the epoch into the history, and halve the rate where dev has not got better for a while."""
+    progress, patience = training.progress, training.choices.halve_after
     progress.epoch += 1
     progress.history.append(
         {
@@ -175,9 +176,9 @@ def end_epoch(
     progress.batch, progress.loss = 0, 0.0
     if score > progress.best:
         progress.best, progress.best_epoch = score, progress.epoch
-    elif choices.halve_after and progress.stale % choices.halve_after == 0:
+    elif patience and progress.stale % patience == 0:
         progress.rate /= 2
-        set_rate(optimizer, progress.rate)
+        set_rate(training.optimizer, progress.rate)
 
 
 def new_optimizer(network: TaskNetwork, choices: TrainingChoices) -> torch.optim.Optimizer:
