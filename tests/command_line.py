@@ -82,10 +82,10 @@ def read_until(process: subprocess.Popen[str], beginning: str) -> None:
 
 
 def interrupt(process: subprocess.Popen[str]) -> str:
-    """Press Ctrl-C; what the verb says to that."""
+    """Press Ctrl-C; what the verb says to that, and it prints no more results."""
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130, said
+    printed, said = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, printed) == (130, ""), said
     assert "Traceback" not in said
     return said
 
