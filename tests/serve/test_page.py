@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from running import SENTENCES, Client, running, served
 
+from polyseme.elmo import State
 from polyseme.serve.models import Models
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -242,7 +243,8 @@ def test_nothing_happens_while_a_character_is_composed(visit: Visit) -> None:
     assert visit.words() == ["배를"]
 
 
-def test_what_is_copied_runs(browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("begins", ["reset", "warm"])
+def test_what_is_copied_runs(browser: Any, tmp_path: Path, begins: State) -> None:
     """Every snippet of Python, run by another process, and every command, parsed, on a model that both can load."""
     from command_line import parse, toy_model
 
@@ -252,8 +254,9 @@ def test_what_is_copied_runs(browser: Any, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     from polyseme import Elmo, Index
 
-    Index.build(Elmo.from_pretrained(toy_model()), tmp_path / "text.txt", folder, layers="all", model=str(toy_model()))
-    with running(load_models([str(toy_model())], [folder])) as client:
+    elmo = Elmo.from_pretrained(toy_model(), state=begins)
+    Index.build(elmo, tmp_path / "text.txt", folder, layers="all", model=str(toy_model()))
+    with running(load_models([str(toy_model())], [folder], state=begins)) as client:
         visit = Visit(browser, client)
         scripts = []
         for layer in ("1", "mix"):
@@ -264,6 +267,7 @@ def test_what_is_copied_runs(browser: Any, tmp_path: Path) -> None:
                 command = visit.copied(panel, "command")
                 if command.startswith("polyseme"):
                     assert parse(command).command is not None
+                    assert ("--state warm" in command) == (begins == "warm" and panel != "neighbours")
                 else:
                     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=60)
                     assert "error" not in json.loads(done.stdout)

@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command_line import PATIENCE, interrupt, polyseme, refusal, signals, start, toy_model
 from running import Answer, Client
 
 from polyseme.cli.app import help_and_examples
 from polyseme.cli.serve import serve
+from polyseme.elmo import Elmo
 
 EXAMPLES = re.findall(r"polyseme serve ?(.*)", help_and_examples(serve)[1])
 
@@ -50,6 +52,18 @@ def test_the_examples_of_the_help_serve(example: str, tmp_path: Path) -> None:
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
     assert "Traceback" not in said
+
+
+@signals
+def test_a_released_model_begins_from_the_state_that_it_knows(tmp_path: Path) -> None:
+    text = "They fished from the bank."
+    options = ("--model", str(toy_model()), "--state", "warm", "--device", "cpu", "--port", "0")
+    with serving(*options, cwd=tmp_path) as (client, _):
+        assert client.get("/models").json["models"][0]["state"] == "warm"
+        found = client.post("/encode", texts=[text]).json["texts"][0]["vectors"]
+    warm, reset = (Elmo.from_pretrained(toy_model(), state=state).encode(text).vectors for state in ("warm", "reset"))
+    np.testing.assert_allclose(found, warm, rtol=1e-5, atol=1e-6)
+    assert np.abs(warm - reset).max() > 1e-3
 
 
 @signals

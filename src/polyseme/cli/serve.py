@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from polyseme.cli.options import Device, State, TwoThreads
+
 
 def serve(
     model: Annotated[
@@ -32,6 +34,9 @@ def serve(
     token: Annotated[
         str | None, typer.Option(help="What clients have to send as bearer token.", envvar="POLYSEME_TOKEN")
     ] = None,
+    state: State = "reset",
+    device: Device = "auto",
+    threads: TwoThreads = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the address only.")] = False,
 ) -> None:
     """Serve a page that shows what a word means in its sentence, and an HTTP API for vectors.
@@ -43,10 +48,14 @@ def serve(
       polyseme serve
 
       polyseme serve --model ./my-model --port 8080
+
+      polyseme serve --model ./my-model --state warm --threads 1
     """
     from polyseme.errors import MissingExtra
 
     try:
+        import torch
+
         from polyseme.serve.models import load_models
         from polyseme.serve.server import Listening
         from polyseme.serve.server import serve as run
@@ -56,7 +65,9 @@ def serve(
         raise MissingExtra("polyseme serve", "serve") from None
 
     where = Listening(host, port, token)
-    models = load_models(model or [], index or [])
+    if threads is not None:
+        torch.set_num_threads(threads)
+    models = load_models(model or [], index or [], state=state, device=device)
 
     def ready(address: str) -> None:
         typer.echo(address)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from polyseme.analysis.index import Index
-from polyseme.elmo import Elmo
+from polyseme.elmo import Elmo, State
 from polyseme.errors import ConfigError, PolysemeError
 from polyseme.formats.detect import bundled_models
 from polyseme.lm.lexicon import Lexicon
@@ -82,6 +82,7 @@ class ServedModel:
             "name": self.name,
             "source": self.source,
             "lang": self.elmo.lang,
+            "state": self.elmo.state,
             "layers": self.layers,
             "width": self.elmo.config.width,
             "bidirectional": self.elmo.config.bidirectional,
@@ -147,7 +148,9 @@ class _Closing(Exception):
     """The server ends before an index is complete."""
 
 
-def load_models(names: Sequence[str], folders: Sequence[str | Path]) -> Models:
+def load_models(
+    names: Sequence[str], folders: Sequence[str | Path], *, state: State = "reset", device: str = "auto"
+) -> Models:
     """Models by what ``Elmo.from_pretrained`` takes (the bundled ones where none is named), and folders of indexes."""
     sources = list(dict.fromkeys(names)) or list(bundled_models())
     if not sources:
@@ -155,7 +158,7 @@ def load_models(names: Sequence[str], folders: Sequence[str | Path]) -> Models:
     served: list[ServedModel] = []
     for source in sources:
         name = _short_name(source, [model.name for model in served])
-        served.append(ServedModel(name, Elmo.from_pretrained(source), source))
+        served.append(ServedModel(name, Elmo.from_pretrained(source, state=state, device=device), source))
     for folder in folders:
         _give_index(served, folder)
     return Models(served)

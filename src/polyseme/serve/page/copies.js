@@ -6,7 +6,12 @@ import { state, weights } from "./state.js";
 const python = JSON.stringify; // a string or a list of numbers is written alike in both
 const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-const elmo = (source) => `from polyseme import Elmo\n\nelmo = Elmo.from_pretrained(${python(source)})\n`;
+function elmo(model) {
+  const begins = model.state === "reset" ? "" : `, state=${python(model.state)}`;
+  return `from polyseme import Elmo\n\nelmo = Elmo.from_pretrained(${python(model.source)}${begins})\n`;
+}
+
+const options = (model) => `--model ${shell(model.source)}${model.state === "reset" ? "" : ` --state ${model.state}`}`;
 
 function index(page) {
   const { model } = page;
@@ -23,14 +28,14 @@ const rounded = () => weights().map((weight) => Number(weight.toFixed(3)));
 
 export const COPIES = {
   score: {
-    python: ({ model }) => `${elmo(model.source)}
+    python: ({ model }) => `${elmo(model)}
 score = elmo.score(${python(state.text)})
 for token, forward, backward in zip(score.tokens, score.surprisal, score.backward_surprisal):
     print(f"{token:<15} {forward:5.1f} {backward:5.1f}")`,
-    command: ({ model }) => `polyseme score ${shell(state.text)} --model ${shell(model.source)}`,
+    command: ({ model }) => `polyseme score ${shell(state.text)} ${options(model)}`,
   },
   senses: {
-    python: (page) => `${elmo(page.model.source)}${index(page)}
+    python: (page) => `${elmo(page.model)}${index(page)}
 import numpy as np
 
 places = index.occurrences(${python(page.word)})
@@ -46,7 +51,7 @@ for place, point in zip(places, points):
     python: (page) => {
       if (state.layer !== "mix") {
         const same = state.same ? ", same_word=True" : "";
-        return `${elmo(page.model.source)}${index(page)}
+        return `${elmo(page.model)}${index(page)}
 for near in index.neighbours(${python(page.marked)}, layer=${state.layer}, k=10${same}):
     print(f"{near.similarity:.2f}", near.marked)`;
       }
@@ -69,14 +74,14 @@ with urlopen(Request(${python(`${location.origin}/neighbours`)}, json.dumps(ques
     },
   },
   substitutes: {
-    python: (page) => `${elmo(page.model.source)}
+    python: (page) => `${elmo(page.model)}
 for direction in ("forward", "both", "backward"):
     found = elmo.substitutes(${python(page.marked)}, k=10, direction=direction)
     print(direction, [one.word for one in found])`,
-    command: (page) => `polyseme substitutes ${shell(page.marked)} --model ${shell(page.model.source)}`,
+    command: (page) => `polyseme substitutes ${shell(page.marked)} ${options(page.model)}`,
   },
   similarity: {
-    python: (page) => `${elmo(page.model.source)}
+    python: (page) => `${elmo(page.model)}
 print(elmo.similarity(${python(page.marked)}, ${python(page.secondMarked)}))  # cosine, layer by layer`,
     command: (page) => curl("/similarity", { model: page.model.name, first: page.marked, second: page.secondMarked }),
   },
