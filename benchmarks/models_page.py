@@ -15,6 +15,7 @@ PAGE = "models.md"
 MODELS = Path(__file__).parents[1] / "src/polyseme/models"
 TITLES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # told apart by colour-blind readers too
+CURVE_TICKS = (50, 70, 100, 150, 200, 300, 400, 600, 1000, 2000)  # of perplexity
 Part = dict[str, Any]
 
 
@@ -177,8 +178,9 @@ def compared(one: Part) -> list[str]:
 def speed_text(part: Part) -> str:
     cold, warm = (part[key]["tokens_per_second"] for key in ("cold", "warm"))
     busy = "" if part["load"] < 1.5 * part["threads"] else f" The machine was busy (load {part['load']:.1f})."
+    cores = "one core" if part["threads"] == 1 else f"{part['threads']} cores"
     return (
-        f"Embedding {part['tokens']:,} tokens on {part['threads']} cores: {cold:,.0f} tokens/s the first time, "
+        f"Embedding {part['tokens']:,} tokens on {cores}: {cold:,.0f} tokens/s the first time, "
         f"{warm:,.0f} when the tokens are in the cache.{busy}"
     )
 
@@ -195,6 +197,9 @@ def draw_curve(part: Part, path: Path) -> None:
     figure, axes = _axes("tokens seen, millions", "perplexity, held-out text")
     axes.plot([tokens / 1e6 for tokens in part["tokens"]], part["perplexity"], color=COLOURS[0], marker=".")
     axes.set_yscale("log")
+    axes.set_yticks(CURVE_TICKS, [str(tick) for tick in CURVE_TICKS])
+    axes.minorticks_off()
+    axes.set_ylim(0.95 * min(part["perplexity"]), 1.05 * max(part["perplexity"]))
     figure.savefig(path, dpi=150)
 
 
