@@ -47,9 +47,7 @@ def serve(
 
       polyseme serve
 
-      polyseme serve --model ./my-model --port 8080
-
-      polyseme serve --model ./my-model --state warm --threads 1
+      polyseme serve --model ./my-model --state warm --port 8080
     """
     from polyseme.errors import MissingExtra
 
