@@ -22,18 +22,18 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 BANK = {"text": "They fished from the bank of the river.", "word": 4, "second": "She put her money in the bank."}
 
-#: name: (language, width, colours, state of the page)
+SUBSTITUTES, LEGEND = "section[aria-labelledby='substitutes-title']", "#legend"
+
+#: name: (language, width, colours, the part of the page that is the last in the picture, state of the page)
 PICTURES = {
-    "light": ("en", 1280, "light", {**BANK, "layer": "mix"}),
-    "layer-0": ("en", 1280, "light", {**BANK, "layer": 0}),
-    "dark": ("en", 1280, "dark", {"text": "Here is your birthday present.", "word": 4, "layer": 2}),
-    "narrow": ("en", 400, "light", {"text": "He lit the fire with a match.", "word": 6, "layer": "mix"}),
-    "ko": ("ko", 1280, "light", {"text": "밤새 눈이 많이 내렸다.", "word": 1, "layer": "mix"}),
-    "zh": ("zh", 1280, "light", {"text": "院子里的花很香。", "word": 3, "layer": "mix"}),
+    "light": ("en", 1280, "light", SUBSTITUTES, {**BANK, "layer": "mix"}),
+    "layer-0": ("en", 1280, "light", SUBSTITUTES, {**BANK, "layer": 0}),
+    "dark": ("en", 1280, "dark", SUBSTITUTES, {"text": "Here is your birthday present.", "word": 4, "layer": 2}),
+    "narrow": ("en", 400, "light", LEGEND, {"text": "He lit the fire with a match.", "word": 6, "layer": "mix"}),
+    "ko": ("ko", 1280, "light", SUBSTITUTES, {"text": "밤새 눈이 많이 내렸다.", "word": 1, "layer": "mix"}),
+    "zh": ("zh", 1280, "light", SUBSTITUTES, {"text": "院子里的花很香。", "word": 3, "layer": "mix"}),
 }
 HEIGHT = 1500
-#: The pictures end below this part of the page.
-LAST = "section[aria-labelledby='substitutes-title']"
 
 
 def wait_for_indexes(address: str) -> list[dict[str, str]]:
@@ -50,7 +50,7 @@ def take_pictures(address: str, browser: str, out: Path) -> None:
     by_language = {model["lang"]: model["name"] for model in reversed(wait_for_indexes(address))}
     with sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        for name, (lang, width, colours, state) in PICTURES.items():
+        for name, (lang, width, colours, last, state) in PICTURES.items():
             if lang not in by_language:
                 print(f"explorer-{name}.png is left out: no model of {lang}", file=sys.stderr)
                 continue
@@ -59,7 +59,7 @@ def take_pictures(address: str, browser: str, out: Path) -> None:
             page.wait_for_timeout(500)
             page.wait_for_selector("body[data-running='0']", timeout=120_000)
             page.wait_for_timeout(1500)  # the marks glide
-            end = page.locator(LAST).evaluate("part => part.getBoundingClientRect().bottom + window.scrollY")
+            end = page.locator(last).evaluate("part => part.getBoundingClientRect().bottom + window.scrollY")
             clip = {"x": 0, "y": 0, "width": width, "height": end}
             page.screenshot(path=out / f"explorer-{name}.png", full_page=True, clip=clip)
             page.close()
