@@ -1,8 +1,9 @@
-"""The choices of a recipe that matter most, compared in equal time: learning rate, vocabulary, the unit of a language.
+"""The choices of a recipe that matter most, in equal CPU time: learning rate, vocabulary, the unit of a language.
 
     python benchmarks/choices.py --data DIR --work FOLDER [--minutes 6] [--only NAME …]
 
 Each choice first trains for a short while to learn its speed, then anew for as many tokens as fit into the minutes.
+Minutes and seconds are those of one core that works for the run, so that other work on the machine does not count.
 What is finished is kept in FOLDER, so the command can be stopped; results/choices.json and the table of docs/models.md
 are written from all that is there. Perplexities of different units or vocabularies cannot be compared; bits per byte
 can, as far as few tokens are unknown, and the probe of parts of speech on dev can.
@@ -19,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from pages import fill_in, table
 
 from polyseme.analysis.reproduce.knowledge import measure_likelihood, measure_probe, read_splits
@@ -100,7 +100,7 @@ def measure(choice: Choice, data: Path, work: Path, minutes: float) -> dict[str,
     """Train for so many minutes, and look at what was learnt."""
     held_out, corpus, lang = texts(choice, data, work)
     folder = work / choice.name.replace(",", "").replace(" ", "-")
-    speed = calibrate(choice, corpus, held_out, folder)
+    speed = calibrate(choice, corpus, held_out, folder)  # tokens a second
     tokens = int(speed * minutes * 60)
     train(choice, corpus, held_out, folder / "run", tokens)
     stored = load(folder / "run/model")
@@ -113,7 +113,7 @@ def measure(choice: Choice, data: Path, work: Path, minutes: float) -> dict[str,
     return {
         "choice": choice.name,
         "minutes": minutes,
-        "tokens_per_second": speed,
+        "tokens_per_second": round(speed),
         "tokens_seen": tokens,
         "vocabulary": len(stored.vocabulary or ()),
         "held_out": likelihood.to_dict(),
@@ -126,7 +126,7 @@ def calibrate(choice: Choice, corpus: Path, held_out: Path, folder: Path) -> flo
     path = folder / "speed.json"
     if not path.exists():
         moments: list[tuple[float, int]] = []
-        watch = Watch(stepped=lambda report: moments.append((time.perf_counter(), report.tokens)))
+        watch = Watch(stepped=lambda report: moments.append((time.process_time(), report.tokens)))
         train(choice, corpus, held_out, folder / "calibration", CALIBRATION_TOKENS, watch)
         begin, end = moments[len(moments) // 3], moments[-1]  # the first steps make kernels
         path.write_text(json.dumps((end[1] - begin[1]) / (end[0] - begin[0])))
@@ -139,7 +139,7 @@ def train(choice: Choice, corpus: Path, held_out: Path, out: Path, tokens: int, 
     budget = {"tokens": tokens, "validate_every": tokens, "validate_on": VALIDATION_TOKENS}
     changes = [*choice.changes, *(f"budget.{name}={value}" for name, value in budget.items()), "dropout=0.0"]
     recipe = change_recipe(load_recipe("compact"), changes)
-    plan = RunPlan(corpus, out, recipe, valid=held_out, threads=min(2, torch.get_num_threads()))
+    plan = RunPlan(corpus, out, recipe, valid=held_out, threads=1)
     pretrain(plan, resume=(out / "last.safetensors").exists(), watch=watch)
 
 
@@ -185,7 +185,7 @@ def write_page(rows: list[dict[str, Any]]) -> None:
     ]
     head = ["choice", "tokens/s", "tokens seen", "words", "unknown", "perplexity", "bits per byte", "probe, best layer"]
     minutes = ", ".join(sorted({f"{row['minutes']:g}" for row in rows}))
-    fill_in("models.md", "choices", f"{minutes} minutes of training each.\n\n{table(head, cells)}")
+    fill_in("models.md", "choices", f"{minutes} minutes of one core each.\n\n{table(head, cells)}")
 
 
 def main() -> None:

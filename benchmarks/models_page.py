@@ -40,7 +40,7 @@ def card_row(folder: Path) -> tuple[str, ...]:
     width = network["projection"] * (2 if network["bidirectional"] else 1)
     return (
         f"`{folder.name}`",
-        f"{network['layers'] + 1} of {width} numbers",
+        f"{network['layers']} of {width} numbers",
         f"{len((folder / 'vocab.txt').read_text(encoding='utf-8').splitlines()):,}",
         f"{training['tokens_seen']:,}",
         f"{training['hours']:.1f}",

@@ -29,6 +29,7 @@ from polyseme.analysis.reproduce.paper import TABLE_1
 from polyseme.analysis.reproduce.task_runs import Conditions, TaskRun, testing, training
 from polyseme.elmo import Elmo
 from polyseme.files.atomic import replace_when_complete
+from polyseme.files.locks import in_turn
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.frozen import BiLMVectors
 from polyseme.tasks.registry import MODULES, find_task
@@ -61,7 +62,7 @@ def task_rows(choices: argparse.Namespace, task: str, elmo: Elmo | None) -> Iter
         return
     for where in choices.elmo or WHERE:
         run = TaskRun(task, where, choices.layers, choices.penalty)
-        yield describe_row(choices, run, folder, run_seeds(choices, run, data, elmo))
+        yield describe_row(choices, run, folder, run_seeds(choices, run, data, elmo)) | weights_of(elmo, where)
 
 
 def run_seeds(choices: argparse.Namespace, run: TaskRun, data: DataFiles, elmo: Elmo | None) -> list[float]:
@@ -93,6 +94,11 @@ def describe_row(choices: argparse.Namespace, run: TaskRun, folder: str, scores:
     }
 
 
+def weights_of(elmo: Elmo | None, where: str) -> dict[str, str | None]:
+    """Which weights the model of a row had: a name alone may stand for others later."""
+    return {"weights": elmo.fingerprint[:12] if elmo is not None and where != "none" else None}
+
+
 def sense_rows(choices: argparse.Namespace, elmo: Elmo | None) -> Iterator[dict[str, Any]]:
     """WordNet's first sense, then the nearest sense by each layer; the same for every seed."""
     if elmo is None:
@@ -116,7 +122,7 @@ def sense_rows(choices: argparse.Namespace, elmo: Elmo | None) -> Iterator[dict[
             "scores": [percent],
             "mean": percent,
             "std": None,
-        }
+        } | weights_of(elmo, where)
 
 
 def read_rows() -> list[dict[str, Any]]:
@@ -124,10 +130,16 @@ def read_rows() -> list[dict[str, Any]]:
 
 
 def keep_row(row: dict[str, Any]) -> None:
-    """Into the results, in place of an earlier run of the same row, whole or not at all."""
-    rows = [old for old in read_rows() if any(old[key] != row[key] for key in KEY)] + [row]
-    with replace_when_complete(RESULTS) as file:
-        file.write(("[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n").encode())
+    """Into the results, in place of an earlier run of the same row and of rows of the model's earlier weights."""
+    with in_turn(RESULTS.with_name(f"{RESULTS.name}.lock")):
+        kept = [old for old in read_rows() if any(old[key] != row[key] for key in KEY) and not is_outdated(old, row)]
+        lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in [*kept, row])
+        with replace_when_complete(RESULTS) as file:
+            file.write(f"[\n{lines}\n]\n".encode())
+
+
+def is_outdated(old: dict[str, Any], row: dict[str, Any]) -> bool:
+    return old["model"] == row["model"] and old.get("weights") != row["weights"]
 
 
 def write_page() -> None:
@@ -135,7 +147,7 @@ def write_page() -> None:
     lines = []
     rows = read_rows()
     for row in sorted(rows, key=lambda row: (TASKS.index(row["task"]), row["split"], WHERE.index(row["elmo"]))):
-        same = ("task", "split") if row["task"] == SENSES else ("task", "budget", "split")
+        same = ("task", "data", "split") if row["task"] == SENSES else ("task", "data", "budget", "split")
         base = [r for r in rows if r["elmo"] == "none" and all(r[k] == row[k] for k in same)]
         less = "–"
         if base and row["elmo"] != "none":

@@ -26,3 +26,14 @@ def read_target(text: str) -> tuple[str, tuple[int, int] | None]:
     (mark,) = marks
     plain = text[: mark.start()] + mark.group(1) + text[mark.end() :]
     return plain, (mark.start(), mark.end() - 2)
+
+
+def split_at_target(text: str) -> tuple[str, str, str]:
+    """What stands before the marked words, these, and what stands behind them; nothing is marked: all is before them.
+
+    >>> split_at_target("Live in the [present].")
+    ('Live in the ', 'present', '.')
+    """
+    plain, span = read_target(text)
+    begin, end = span or (len(plain), len(plain))
+    return plain[:begin], plain[begin:end], plain[end:]

@@ -71,6 +71,23 @@ def _every_kind_of_input() -> None:
     ]
     assert len(printed) == 5
     assert len(set(printed)) == 1
+    _what_names_a_file()
+
+
+def _what_names_a_file() -> None:
+    """Columns in a .txt are read as columns; a folder or a missing file is never taken for a text."""
+    Path("columns.txt").write_text("Ada\tO\nleft\tO\n.\tO\n\n" * 2, encoding="utf-8")
+    Path("one line.txt").write_text("his blood is O\n", encoding="utf-8")
+    Path("long.txt").write_text("Ada\tU-PER\nnew\tB-LOC\nRome\tL-LOC\n\n" * 99 + "left\n", encoding="utf-8")
+    columns = polyseme("task", "predict", "run", "columns.txt").stdout.splitlines()
+    assert [json.loads(line)["tokens"] for line in columns] == [["Ada", "left", "."]] * 2
+    first, *_ = polyseme("task", "predict", "run", "columns.txt", "--kind", "text").stdout.splitlines()
+    assert json.loads(first)["tokens"] == ["Ada", "O"]
+    [line] = polyseme("task", "predict", "run", "one line.txt").stdout.splitlines()
+    assert len(json.loads(line)["tokens"]) == 4
+    assert "long.txt, line 397" in refusal("task", "predict", "run", "long.txt")
+    assert "names is a folder" in refusal("task", "predict", "run", "names")
+    assert "standard input (-)" in refusal("task", "predict", "run", "names/tset.bio")
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import polyseme, toy_model
+from command_line import polyseme, refusal, toy_model
 from tasks.toy_data import write_documents, write_pairs, write_roles, write_squad
 
 from polyseme.tasks.coref_data import read_coref
 from polyseme.tasks.squad_data import read_squad
 from polyseme.tasks.srl_data import read_srl
+from polyseme.text.tokenization import split_text
 
 pytest.importorskip("scipy")
 
@@ -69,11 +70,20 @@ def test_a_task_from_its_files_to_its_own_format(task: str, tmp_path: Path, monk
             line.split("\t")[1:] for line in train.read_text().splitlines()
         ]
     elif task == "squad":
-        assert set(json.loads(written.read_text())) == {question.id for question in read_squad(dev).questions}
+        assert set(json.loads(written.read_text())) == {
+            question.id for question in read_squad(dev, split_text).questions
+        }
     elif task == "srl":
         assert _predicates(written) == _predicates(dev)
     else:
         assert [d.sentences for d in read_coref(written)] == [d.sentences for d in read_coref(dev)]
+        (tmp_path / "folder").mkdir()
+        dev.rename(tmp_path / "folder" / "dev.conll")
+        of_folder = polyseme("task", "predict", run, str(tmp_path / "folder"), "--format", "task").stdout
+        assert of_folder == written.read_text()
+        document, _, _ = (tmp_path / "folder" / "dev.conll").read_text().partition("#end document\n")
+        (tmp_path / "long.txt").write_text(document * 20 + "#end document\n")
+        assert "line 27 begins a document before" in refusal("task", "predict", run, str(tmp_path / "long.txt"))
 
 
 def _predicates(path: Path) -> list[tuple[tuple[str, ...], list[int]]]:

@@ -28,7 +28,7 @@ def test_names_are_linked(tmp_path: Path) -> None:
     texts = [{mention["text"] for mention in chain} for chain in found["chains"]]
     assert {"Ada"} in texts
     written = tmp_path / "predicted.conll"
-    written.write_text("".join(TASK.write(task.answer(TASK.read(dev)))))
+    written.write_text("".join(TASK.write(task.answer(TASK.read(dev, split_text)))))
     assert [document.words for document in read_coref(written)] == [document.words for document in read_coref(dev)]
 
 
@@ -39,6 +39,16 @@ def test_texts_sentences_and_tokens_are_documents() -> None:
     assert document.sentences == (("Go", "."), ("Stop",))
     [document] = TASK.examples(["Go", "."], split_text)
     assert document.sentences == (("Go", "."),)
+
+
+def test_new_documents_are_written_as_parts_of_their_name(tmp_path: Path) -> None:
+    items = ["Go.", {"text": "Ada sleeps.", "id": "x"}, "Stop.", {"text": "Bob sleeps.", "id": "x"}]
+    pairs = [(document, []) for item in items for document in TASK.examples(item, split_text)]
+    written = tmp_path / "a.conll"
+    written.write_text("".join(TASK.write(pairs)))
+    found = read_coref(written)
+    assert [(document.name, document.part) for document in found] == [("-", 0), ("x", 0), ("-", 1), ("x", 1)]
+    assert "".join(TASK.write((document, []) for document in found[2:])) in written.read_text()
 
 
 @pytest.mark.parametrize("item", [3, {"x": 1}, [["a"], "b"], [["a"], []], {"sentences": [[1]]}])

@@ -74,6 +74,12 @@ def test_batch_mates_do_not_matter(layer_norm: bool) -> None:
         torch.testing.assert_close(together.output[row, : len(sentence)], alone.output[0])
 
 
+@pytest.mark.parametrize("elmo", ["none", "input", "both"])
+def test_sentences_without_tokens_have_no_vectors(elmo: str) -> None:
+    _, found = vectors(InputChoices(elmo=elmo, characters=5), [[], []])
+    assert found.input.shape[:2] == (2, 0)
+
+
 def test_a_fine_tuned_bilm_gives_the_same_vectors_and_learns() -> None:
     choices = InputChoices(elmo="both", characters=0, elmo_dropout=0.0)
     _, frozen = vectors(choices)

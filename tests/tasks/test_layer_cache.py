@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,8 @@ def test_it_may_be_deleted_or_damaged_at_any_time(tmp_path: Path) -> None:
         segment.write_bytes(damaged)
         found = LayerCache(elmo, tmp_path)
         np.testing.assert_array_equal(found.layers(TEXT), expected(elmo, TEXT))
+        found.fill(TEXT)
+        assert segment.read_bytes() == whole, "it is written again"
 
 
 def test_the_oldest_give_way_and_what_has_no_room_is_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,13 +87,26 @@ def test_the_oldest_give_way_and_what_has_no_room_is_computed(tmp_path: Path, mo
     assert len(segments(tmp_path)) == 4
     np.testing.assert_array_equal(small.layers(sentences), expected(elmo, sentences))
     others = [[f"v{i}", "x", "y", "z"] for i in range(3)]
+    abandoned = segments(tmp_path)[0].with_suffix(".partial")
+    abandoned.write_bytes(bytes(100))
+    os.utime(abandoned, (0, 0))
     later = LayerCache(elmo, tmp_path, limit=limit)
-    later._open_segments = lambda: None  # type: ignore[method-assign]  # as if it used none of those
     later.fill(others)
+    assert not abandoned.exists(), "what a killed process left is in nobody's way"
     later.computed = 0
     later.layers(others)
     assert later.computed == 0
     assert sum(path.stat().st_size for path in segments(tmp_path)) <= later.limit
+
+
+def test_what_a_run_uses_is_younger_than_what_it_does_not(tmp_path: Path) -> None:
+    elmo = tiny_elmo()
+    for text in (TEXT, [["another", "text"]]):
+        LayerCache(elmo, tmp_path).fill(text)
+    for path in segments(tmp_path):
+        os.utime(path, (0, 0))
+    LayerCache(elmo, tmp_path).fill(TEXT)
+    assert sorted(path.stat().st_mtime > 0 for path in segments(tmp_path)) == [False, True]
 
 
 @functools.cache

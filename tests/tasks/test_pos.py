@@ -12,6 +12,7 @@ from polyseme.tasks.data_files import find_data
 from polyseme.tasks.pos import TASK, Sentence
 from polyseme.tasks.run import RunPlan, change_preset, train_task
 from polyseme.tasks.task import Task
+from polyseme.text.tokenization import split_text
 
 CONLLU = """\
 # sent_id = 1
@@ -26,13 +27,14 @@ CONLLU = """\
 
 def test_words_and_tags(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(CONLLU, encoding="utf-8")
-    assert TASK.read(tmp_path / "a.conllu") == [Sentence(("do", "n't"), ("AUX", "PART")), Sentence(("#",), ("SYM",))]
+    found = TASK.read(tmp_path / "a.conllu", split_text)
+    assert found == [Sentence(("do", "n't"), ("AUX", "PART")), Sentence(("#",), ("SYM",))]
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     pairs = [(Sentence(("do", "n't")), ["AUX", "PART"]), (Sentence(("#",)), ["SYM"])]
     (tmp_path / "a.conllu").write_text("".join(TASK.write(pairs)), encoding="utf-8")
-    assert [(s.tokens, list(s.tags or ())) for s in TASK.read(tmp_path / "a.conllu")] == [
+    assert [(s.tokens, list(s.tags or ())) for s in TASK.read(tmp_path / "a.conllu", split_text)] == [
         (s.tokens, tags) for s, tags in pairs
     ]
 
@@ -44,7 +46,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_named(old: str, new: str, where: str, tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(CONLLU.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError, match=where):
-        TASK.read(tmp_path / "a.conllu")
+        TASK.read(tmp_path / "a.conllu", split_text)
 
 
 def test_accuracy_counts_every_word_once() -> None:
@@ -71,5 +73,5 @@ def test_it_learns_and_a_tag_that_training_never_saw_is_only_wrong(tmp_path: Pat
 @pytest.mark.shared
 def test_counts_of_a_real_treebank() -> None:
     data = TASK.find(DATA / "pos" / "en_ewt")
-    examples = TASK.read(data.dev)
+    examples = TASK.read(data.dev, split_text)
     assert (len(examples), sum(len(example.tokens) for example in examples)) == (2001, 25147)

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 from tasks.small_runs import assert_it_learned, small_run
-from tasks.toy_data import LABEL_OF_WORD, write_pairs
+from tasks.toy_data import LABEL_OF_WORD, SUBJECTS, write_pairs
 
 from polyseme.errors import InputError
-from polyseme.tasks.snli import TASK
+from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.run import RunPlan, change_preset, train_task
+from polyseme.tasks.snli import TASK, Snli
+from polyseme.tasks.task import Task
 from polyseme.text.tokenization import split_text
 
 
@@ -26,6 +29,17 @@ def test_a_word_that_tells_the_label_is_learned(tmp_path: Path) -> None:
     pairs = task.stream([{"sentence1": "A dog barks.", "sentence2": "It is no"}])
     assert "".join(TASK.write(pairs)) == "contradiction\tA dog barks.\tIt is no\n"
     json.dumps(found)
+
+
+def test_files_are_split_in_the_language_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[str, ...]] = []
+    monkeypatch.setattr(Snli, "sentences", lambda self, pair: given.append(pair.premise) or (pair.premise,))
+    path = write_pairs(tmp_path / "pairs.tsv", 1)
+    small = {"elmo": "none", "static": "none", "characters": 4, "hidden": 4, "epochs": 1}
+    preset = change_preset(TASK.presets["cpu"], small)
+    train_task(RunPlan("snli", DataFiles(path, path), tmp_path / "run", preset, "cpu", lang="whitespace"))
+    Task.load(tmp_path / "run").evaluate(path)
+    assert set(given) == {tuple(text.split()) for text in SUBJECTS}  # "barks." is one token
 
 
 def test_official_files_go_before_others_in_their_folder(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_answers_are_found(tmp_path: Path) -> None:
     assert [one["question"] for one in found] == ["What does Bob like?", "What does Ada like?"]
     assert all(context[one["start"] : one["end"]] == one["answer"] for one in found)
     assert task.predict(f"{context}\tWhat does Bob like?")[0]["answer"] == found[0]["answer"]
-    official = json.loads("".join(TASK.write(task.answer(TASK.read(dev)))))
+    official = json.loads("".join(TASK.write(task.answer(TASK.read(dev, split_text)))))
     assert sorted(official) == sorted(f"q{number}" for number in range(12))
 
 
@@ -35,12 +35,12 @@ def test_long_paragraphs_and_answers_without_a_place_are_not_trained_on(tmp_path
     content["data"][0]["paragraphs"][0]["qas"][0]["answers"][0]["answer_start"] = 1
     content["data"][0]["paragraphs"][1]["context"] += " More words" * 50
     path.write_text(json.dumps(content))
-    questions = TASK.read(path)
+    questions = TASK.read(path, split_text)
     assert TASK.for_training(questions, BidafSizes(longest_paragraph=100)) == questions[2:]
 
 
 def test_a_share_of_the_paragraphs_is_always_the_same_share(tmp_path: Path) -> None:
-    questions = TASK.read(write_squad(tmp_path / "a.json", 200, 0))
+    questions = TASK.read(write_squad(tmp_path / "a.json", 200, 0), split_text)
     some, more = (TASK.for_training(questions, BidafSizes(paragraphs=share)) for share in (0.3, 0.6))
     assert 0.2 * 200 < len(some) < 0.4 * 200 < len(more) < 0.8 * 200
     assert all(question in more for question in some)
@@ -51,10 +51,18 @@ def test_a_file_without_answers_can_be_answered_and_not_be_scored(tmp_path: Path
     content = json.loads(path.read_text())
     del content["data"][0]["paragraphs"][0]["qas"][0]["answers"]
     path.write_text(json.dumps(content))
-    questions = TASK.read(path)
+    questions = TASK.read(path, split_text)
     assert (questions[0].answers, questions[0].spans) == ((), ())
     with pytest.raises(InputError, match="'q0' has no answers"):
         TASK.score([{"span": [0, 1]}], questions)
+
+
+def test_questions_of_a_list_have_names_of_their_own() -> None:
+    asked = {"context": "Ada likes Rome.", "question": ["Who?", "What?"]}
+    assert [question.id for question in TASK.examples({"id": "a", **asked}, split_text)] == ["a-0", "a-1"]
+    assert [question.id for question in TASK.examples(asked, split_text)] == ["", ""]
+    [single] = TASK.examples({"id": "a", **asked, "question": "Who?"}, split_text)
+    assert single.id == "a"
 
 
 @pytest.mark.parametrize("item", ["text", ["a"], {"context": "a"}, {"context": "", "question": "b"}, {"question": "b"}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def answer(text: str, start: int | None = None) -> dict[str, Any]:
 
 
 def test_an_answer_is_found_among_the_tokens(tmp_path: Path) -> None:
-    [question] = read_squad(write(tmp_path / "s.json", squad([answer("Smith's dog"), answer("Rex")]))).questions
+    path = write(tmp_path / "s.json", squad([answer("Smith's dog"), answer("Rex")]))
+    [question] = read_squad(path, split_text).questions
     paragraph = question.paragraph
     assert question.tokens == ("Who", "barked", "?", "Really", "?")
     assert question.answers == ("Smith's dog", "Rex")
@@ -44,10 +46,17 @@ def test_an_answer_is_found_among_the_tokens(tmp_path: Path) -> None:
 
 def test_answers_inside_tokens_and_misplaced_ones_are_counted(tmp_path: Path) -> None:
     given_answers = [answer("mit"), answer("Rex", 0), answer("dog"), answer("x", -5), answer("y", 10_000)]
-    found = read_squad(write(tmp_path / "s.json", squad(given_answers)))
+    found = read_squad(write(tmp_path / "s.json", squad(given_answers)), split_text)
     assert (found.answers, found.inside_tokens, found.misplaced) == (5, 1, 3)
     paragraph = found.questions[0].paragraph
     assert [paragraph.answer(*span) for span in found.questions[0].spans] == ["Smith", "dog"]
+
+
+def test_context_and_question_are_split_as_it_is_asked(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.json", squad([answer("dog")]))
+    [question] = read_squad(path, partial(split_text, lang="whitespace")).questions
+    assert question.tokens == ("Who", "barked?", "Really?")
+    assert question.paragraph.tokens == tuple(CONTEXT.split())
 
 
 @given(st.integers(0, len(CONTEXT)), st.integers(0, len(CONTEXT)))
@@ -74,23 +83,23 @@ def test_the_span_holds_exactly_the_tokens_that_share_a_character(a: int, b: int
 )
 def test_another_structure_is_refused_with_its_place(tmp_path: Path, content: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_squad(write(tmp_path / "s.json", content))
+        read_squad(write(tmp_path / "s.json", content), split_text)
 
 
 def test_ids_are_unique_and_json_is_json(tmp_path: Path) -> None:
     content = squad([answer("dog")])
     content["data"] *= 2
     with pytest.raises(InputError, match="two questions with the id 'q1'"):
-        read_squad(write(tmp_path / "s.json", content))
+        read_squad(write(tmp_path / "s.json", content), split_text)
     (tmp_path / "s.json").write_text("{")
     with pytest.raises(InputError, match="is not JSON"):
-        read_squad(tmp_path / "s.json")
+        read_squad(tmp_path / "s.json", split_text)
 
 
 @pytest.mark.shared
 @needs(DATA / "squad")
 def test_almost_every_answer_of_xquad_begins_and_ends_with_a_token() -> None:
-    found = read_squad(DATA / "squad" / "xquad.en.json.xz")
+    found = read_squad(DATA / "squad" / "xquad.en.json.xz", split_text)
     assert len(found.questions) == found.answers == 1190
     assert found.misplaced == 0
     assert found.inside_tokens <= 5

@@ -67,6 +67,13 @@ def test_columns_between_spaces_and_with_senses_before_the_predicates(tmp_path: 
     assert sentence.frames == (Frame(2, "sit", (Span("A0", 0, 2), Span("V", 2, 3))),)
 
 
+def test_words_stand_behind_their_numbers(tmp_path: Path) -> None:
+    blocks = [block.splitlines() for block in CONLL_2005.split("\n\n")]
+    numbered = "\n\n".join("\n".join(f"{n}\t{line}" for n, line in enumerate(block)) for block in blocks)
+    plain, found = (read_srl(write(tmp_path / "a.props", text)).sentences for text in (CONLL_2005, numbered))
+    assert [(one.words, one.frames) for one in found] == [(one.words, one.frames) for one in plain]
+
+
 @pytest.mark.parametrize("text", [CONLL_2005, CONLL_2012, CONLL_2005 + "\n\n"])
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".xz", lzma.compress), ("", bytes)])
 def test_what_was_read_is_written_back_byte_by_byte(tmp_path: Path, text: str, suffix: str, compress: object) -> None:
@@ -112,6 +119,8 @@ def test_any_frames_survive_writing_and_reading(
         ("a\tx\t-\t*)\nb\tx\tgo\t(V*)\n", "line 1: '\\*\\)' closes a role that is not open"),
         ("a\tx\t-\t*\nb\tx\tgo\t(V*\n", "line 2 opens V, which is not closed"),
         ("-\t(A0*)\ngo\t(V*)\n", "no column of words"),
+        ("1\t-\t(A0*)\n2\tgo\t(V*)\n", "no column of words"),
+        ("a\tx\t-\t(A0*)\n\tx\tgo\t(V*)\n", "line 2 has an empty word in column 1"),
         ("a\tx\t-\tB-A0\nb\tx\tgo\tB-V\n", "line 1: no column"),
         ("\n\n", "no sentence"),
         (CONLL_2012.replace("(V*)\t*\t-", "(ARG2*)\t*\t-"), "line 2: a column of roles in this sentence has no V"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from polyseme.tasks.scores import precision_recall_f1
 from polyseme.tasks.spans import Span
 from polyseme.tasks.srl_metrics import RoleScore, arguments, score_roles
 
@@ -32,7 +33,7 @@ def test_scores_by_hand() -> None:
     predicted = [spans("A0:0-2 V:2-3 A1:3-4 AM-TMP:5-6"), spans("A0:0-1 V:1-2 A2:2-3")]
     overall, roles = score_roles(predicted, gold)
     assert overall == RoleScore(correct=2, predicted=5, gold=4)
-    assert (overall.precision, overall.recall, overall.f1) == (0.4, 0.5, pytest.approx(4 / 9))
+    assert precision_recall_f1(*overall) == {"precision": 40, "recall": 50, "f1": pytest.approx(400 / 9), "support": 4}
     assert roles == {
         "A0": RoleScore(1, 2, 1),
         "A1": RoleScore(0, 1, 2),
@@ -49,4 +50,5 @@ def test_an_argument_in_pieces_is_right_only_as_a_whole() -> None:
 
 def test_nothing_to_find_is_no_error() -> None:
     overall, roles = score_roles([spans("V:0-1")], [spans("V:0-1")])
-    assert (overall.precision, overall.recall, overall.f1, roles) == (0, 0, 0, {})
+    assert precision_recall_f1(*overall) == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
+    assert roles == {}

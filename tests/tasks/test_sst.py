@@ -17,6 +17,7 @@ from polyseme.tasks.spans import Span
 from polyseme.tasks.sst import TASK, Sizes
 from polyseme.tasks.sst_trees import Sentence, parse_tree
 from polyseme.tasks.task import Task
+from polyseme.text.tokenization import split_text
 
 SIZES = Sizes(hidden=5)
 LABELS = {"labels": ["0", "1", "2", "3", "4"]}
@@ -54,13 +55,20 @@ def test_subtrees_are_extra_examples_by_choice() -> None:
 def test_what_is_no_tree_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text(f"{TREE}\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2: "):
-        TASK.read(tmp_path / "train.txt")
+        TASK.read(tmp_path / "train.txt", split_text)
+
+
+def test_a_label_behind_the_sentence_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("sentence\tlabel\nIt 's lovely\t3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: the label .* is more than one word; expected a tree, or label, tab"):
+        TASK.read(tmp_path / "train.txt", split_text)
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     pairs = [(Sentence(("It", "'s", "fine")), "3"), (Sentence(("No",)), "0")]
     (tmp_path / "a.txt").write_text("".join(TASK.write(pairs)), encoding="utf-8")
-    assert [(s.tokens, s.label) for s in TASK.read(tmp_path / "a.txt")] == [(s.tokens, label) for s, label in pairs]
+    found = TASK.read(tmp_path / "a.txt", split_text)
+    assert [(s.tokens, s.label) for s in found] == [(s.tokens, label) for s, label in pairs]
 
 
 @pytest.mark.parametrize("elmo", WHERE)
@@ -120,6 +128,6 @@ def test_it_learns_and_padding_does_not_matter(tmp_path: Path, model: str) -> No
 @needs(DATA)
 @pytest.mark.shared
 def test_counts_of_the_real_treebank() -> None:
-    examples = TASK.read(TASK.find(DATA / "sst").dev)
+    examples = TASK.read(TASK.find(DATA / "sst").dev, split_text)
     assert len(examples) == 1101
     assert sum(len(example.phrases) + 1 for example in examples) == 41447

@@ -78,6 +78,13 @@ def test_only_what_is_needed_is_kept_and_more_can_be_added(tmp_path: Path) -> No
     assert more.with_words(["cat"]) is more
 
 
+def test_a_word_has_its_own_vector_whatever_was_asked_before(tmp_path: Path) -> None:
+    path = tmp_path / "cased.txt"
+    path.write_text("may 1 0\nMay 0 1\n", encoding="utf-8")
+    static = load_static(str(path), ["may"]).with_words(["May"])
+    assert static.table[static.ids(["may", "May", "MAY"])].tolist() == [[1, 0], [0, 1], [1, 0]]
+
+
 def test_saved_and_read_back(tmp_path: Path) -> None:
     static = load_static(str(text_file(tmp_path / "plain.txt", header=False)), VECTORS)
     static.save(tmp_path)

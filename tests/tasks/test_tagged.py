@@ -11,6 +11,7 @@ from shared import DATA, needs
 from polyseme.errors import InputError
 from polyseme.tasks.ner import TASK
 from polyseme.tasks.spans import Span
+from polyseme.text.tokenization import split_text
 
 CONLL_2003 = """\
 -DOCSTART- -X- O O
@@ -38,7 +39,7 @@ TAG_FIRST = "B-LOC New\nE-LOC York\n\nO is\nS-PER Eve\n"
 
 def read(tmp_path: Path, text: str, name: str = "file.txt") -> list[tuple[tuple[str, ...], tuple[Span, ...]]]:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    return [(example.tokens, example.spans) for example in TASK.read(tmp_path / name)]
+    return [(example.tokens, example.spans) for example in TASK.read(tmp_path / name, split_text)]
 
 
 def test_conll_2003_with_iob1(tmp_path: Path) -> None:
@@ -65,9 +66,43 @@ def test_tags_before_words_in_bioes(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 Ada B-PER\n1 slept O\n",
+        "1 Ada B-PER\n2 slept O\n\n4 Bob B-PER\n5 slept O\n",
+        "1-1 Ada B-PER\n1-2 slept O\n",
+        "s1 Ada B-PER\ns1 slept O\n\ns2 Bob B-PER\ns2 slept O\n",
+        "a 0 Ada B-PER\na 1 slept O\n\na 0 Bob B-PER\na 1 slept O\n",
+        "NNP I-NP Ada B-PER\nVBD B-VP slept O\n\nNNP I-NP Bob B-PER\nVBD B-VP slept O\n",
+        "NNP 爱达 B-PER\nVV 睡 O\n\nNNP 鲍勃 B-PER\n",
+    ],
+)
+def test_numbers_names_of_sentences_and_tags_are_no_words(text: str, tmp_path: Path) -> None:
+    assert {word for words, _ in read(tmp_path, text) for word in words} <= {
+        "Ada",
+        "slept",
+        "Bob",
+        "爱达",
+        "睡",
+        "鲍勃",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("NASA NNP prop O\n! . sign O\n", ("NASA", "!")),  # capitals with as many values as the small letters
+        ("no UH O\nno UH O\n", ("no", "no")),
+    ],
+)
+def test_few_lines_leave_the_words_where_they_are(text: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    assert [found for found, _ in read(tmp_path, text)] == [words]
+
+
 def test_compressed_files_are_read_in_place(tmp_path: Path) -> None:
     (tmp_path / "train.iob2.xz").write_bytes(lzma.compress(UNER.encode()))
-    assert len(TASK.read(tmp_path / "train.iob2.xz")) == 1
+    assert len(TASK.read(tmp_path / "train.iob2.xz", split_text)) == 1
 
 
 @pytest.mark.parametrize(
@@ -80,6 +115,9 @@ def test_compressed_files_are_read_in_place(tmp_path: Path) -> None:
         ("a O\n\nb B-X\nc I-Y\n", "line 4: the tag 'I-Y' cannot follow 'B-X' in IOB2"),
         ("a B-X\nb E-X\n\nc B-X\n", "line 4: the sentence ends inside a span"),
         ("\n\n", "holds no sentences"),
+        ("a\tO\n\tO\n", "line 2 has an empty word in column 1"),
+        ("1 O\n2 O\n", "line 1: beside the tag there are only numbers"),
+        ("1 I O\n2-3 don't O\n2 do O\n3 n't O\n", "line 2 is for the words 2-3"),
     ],
 )
 def test_the_line_that_does_not_fit_is_named(text: str, said: str, tmp_path: Path) -> None:
@@ -105,6 +143,6 @@ def test_what_is_no_sentence_is_refused(item: object) -> None:
     ],
 )
 def test_counts_of_real_files(name: str, sentences: int, entities: int) -> None:
-    examples = TASK.read(DATA / "ner" / name)
+    examples = TASK.read(DATA / "ner" / name, split_text)
     assert len(examples) == sentences
     assert sum(len(example.spans or ()) for example in examples) == entities

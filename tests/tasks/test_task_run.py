@@ -193,6 +193,7 @@ def test_a_finished_run_may_go_on_with_more_epochs(finished: tuple[RunPlan, Fini
     chosen, _result = finished
     longer = replace(chosen, preset=change_preset(chosen.preset, {"epochs": 7, "patience": 9}))
     assert train_task(longer, resume=True).progress.epoch == 7
+    assert json.loads((chosen.out / "run.json").read_text(encoding="utf-8"))["training"]["epochs"] == 7
 
 
 def test_training_stops_when_dev_gets_no_better(names: Path, tmp_path: Path, model: str) -> None:
@@ -210,6 +211,22 @@ def test_files_without_examples_and_folders_without_runs_are_refused(names: Path
         Task.load(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["run.json", "vocabularies.json", "static.json"])
+@pytest.mark.parametrize("content", ["{}", "[]", "[1]", '{"version": 1}', "null"])
+def test_a_run_that_was_damaged_is_refused(finished: tuple[RunPlan, Finished], name: str, content: str) -> None:
+    (finished[0].out / name).write_text(content, encoding="utf-8")
+    with pytest.raises((FormatError, InputError)):
+        Task.load(finished[0].out)
+
+
+def test_text_without_entities_is_scored(names: Path, tmp_path: Path, model: str) -> None:
+    for name in ("train.txt", "dev.txt"):
+        (names / name).write_text("Ada\tO\nleft\tO\n\nBob\tO\n", encoding="utf-8")
+    result = train_task(plan(names, tmp_path / "run", model, elmo="none", epochs=1))
+    assert result.scores.values["f1"] == 0
+    assert not (tmp_path / "run/confusion.png").exists()
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_a_name_is_one_choice_in_every_task(name: str) -> None:
     """ "layers" are the biLM's; a network's own are its "depth"."""
@@ -224,6 +241,20 @@ def test_a_choice_that_does_not_exist_is_refused() -> None:
         change_preset(find_task("ner").presets["cpu"], {"colour": 1})
     with pytest.raises(ConfigError, match="ner"):
         find_task("parsing")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("hidden", 0), ("depth", -1), ("dropout", 2.0), ("dropout", float("nan")), ("halve_after", -1), ("batch", 0)],
+)
+def test_a_choice_that_makes_no_sense_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is {value}, but should be"):
+        change_preset(find_task("ner").presets["cpu"], {name: value})
+
+
+def test_a_seed_has_bounds(names: Path, tmp_path: Path, model: str) -> None:
+    with pytest.raises(ConfigError, match="seed"):
+        replace(plan(names, tmp_path, model), seed=10**17)
 
 
 def test_every_example_once_an_epoch_and_neighbours_of_the_same_length() -> None:

@@ -116,6 +116,17 @@ def test_the_nearest_sense_by_layer_with_the_first_sense_behind_it(folder: Path)
     assert score.right[0] < 3  # the word alone does not tell
 
 
+def test_where_senses_are_equally_near_the_first_one_counts() -> None:
+    bank, same = ("bank", "NOUN"), np.ones((3, 1, 2), np.float32) / np.sqrt(2).astype(np.float32)
+    same[1] *= 1 + 1e-7
+    means = SenseMeans({bank: ["a", "b", "c"]}, {bank: same})
+    vector = np.ones((1, 2), np.float32)
+    assert [means.nearest(bank, vector, first) for first in "abc"] == [["a"], ["b"], ["c"]]
+    assert means.nearest(bank, vector, "seen nowhere") is not None
+    means.units[bank][1] = [[1, 0]]
+    assert means.nearest(bank, np.array([[1, 0]], np.float32), "a") == ["b"]
+
+
 def test_a_word_of_several_tokens_is_their_mean(folder: Path) -> None:
     sentences = read_sense_sentences(folder / "semcor" / "semcor.data.xml")
     means = SenseMeans.read(Meanings(), sentences, read_keys(folder / "semcor" / "semcor.gold.key.txt"))

@@ -6,7 +6,7 @@ These are the findings behind `polyseme demo`; demo_picture.py and demo_page.py 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from polyseme.engine.progress import Progress
 from polyseme.errors import ConfigError
 from polyseme.lm.lexicon import Substitute
 from polyseme.lm.places import find_place
+from polyseme.tasks.frozen import unit
 
 DATA = Path(__file__).parent / "data"
 
@@ -131,10 +132,15 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
     vectors = target_layers(elmo, [example.marked for example in examples])  # [L+1, n, W]
     by_layer = [closeness(layer, [example.sense for example in examples]) for layer in vectors]
     places = index.occurrences(word)
-    on_map, background = flatten(vectors[-1], index.layers_of(places)[-1])
+    in_text = index.layers_of(places)[-1]  # [m, W]
+    on_map, background = flatten(vectors[-1], in_text)
+    one, other = (
+        _answer(index, example, nearest_uses(vectors[-1, examples.index(example)], places, in_text, k), k)
+        for example in (first, second)
+    )
     return Study(
         word=word,
-        answers=(_answer(index, first, k), _answer(index, second, k)),
+        answers=(one, other),
         cosines=elmo.similarity(first.marked, second.marked),
         examples=examples,
         alike=np.array([each.same for each in by_layer], np.float32),
@@ -157,24 +163,29 @@ def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
 
     The first vector lies left of the middle and above it, so that a picture does not flip from run to run.
     """
-    units = _unit_length(vectors)
+    units = unit(vectors)
     middle = units.mean(axis=0)
     _, _, axes = np.linalg.svd(units - middle, full_matrices=False)
     plane = axes[:2].T  # [W, 2]
     plane *= np.where((units[0] - middle) @ plane * (-1, 1) < 0, -1, 1)
-    return (units - middle) @ plane, (_unit_length(others) - middle) @ plane
+    return (units - middle) @ plane, (unit(others) - middle) @ plane
 
 
-def _unit_length(vectors: Floats) -> Floats:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    units: Floats = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
-    return units
+def nearest_uses(vector: Floats, places: Sequence[Occurrence], others: Floats, k: int) -> list[Neighbour]:
+    """The ``k`` places of a word whose vectors [m, W] are nearest to one of its vectors [W].
+
+    The mean of all its vectors is taken away first: what they have in common is the word, what is left its contexts.
+    """
+    middle = others.mean(axis=0)
+    cosines = unit(others - middle) @ unit(vector - middle)  # [m]
+    best = np.argsort(-cosines, kind="stable")[:k]
+    return [Neighbour(**asdict(places[row]), similarity=float(cosines[row])) for row in best]
 
 
-def _answer(index: Index, example: Example, k: int) -> Answer:
+def _answer(index: Index, example: Example, neighbours: list[Neighbour], k: int) -> Answer:
     return Answer(
         example=example,
-        neighbours=index.neighbours(example.marked, k=k, same_word=True),
+        neighbours=neighbours,
         others=_other_words(index, example.marked, 2 * k),
         substitutes=_substitutes(index.elmo, example.marked, 2 * k),
     )

@@ -12,6 +12,7 @@ from polyseme.analysis.demo import Answer, Study
 from polyseme.encoding import Floats
 from polyseme.files.atomic import replace_when_complete
 from polyseme.lm.lexicon import Substitute
+from polyseme.target import split_at_target
 
 WIDTH, HEIGHT, EDGE = 340, 250, 22  # of both pictures
 
@@ -23,6 +24,8 @@ NOTES = (
     "Every point of a map is the word in one sentence; point at it to read the sentence. The map shows the top layer, "
     "turned so that most of the differences between the numbered sentences lie in the plane (principal components).",
     "Layer 0 knows the word alone, so its vectors are equal in every sentence, and their cosine is 1.",
+    "Where the word is used like this is found by the cosine in the top layer, after the mean of all its places was "
+    "taken away: what they have in common is the word, what is left is the context.",
     "The text and the sentences come with polyseme, in polyseme/analysis/data; its README says where they are from.",
 )
 
@@ -122,8 +125,7 @@ def _likely(substitute: Substitute) -> str:
 
 
 def _highlighted(marked: str) -> str:
-    before, _, rest = marked.partition("[")
-    word, _, after = rest.partition("]")
+    before, word, after = split_at_target(marked)
     return f"{escape(before)}<b>{escape(word)}</b>{escape(after)}"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from polyseme.analysis.demo import DATA, WORDS, Study, examples_of
 from polyseme.errors import MissingExtra
 from polyseme.files.atomic import replace_when_complete
+from polyseme.target import split_at_target
 
 FONT = DATA / "fonts" / "demo-cjk.otf"
 FAMILY = "Polyseme Demo CJK"
@@ -97,8 +98,7 @@ def _write_sentences(axes: Any, study: Study) -> None:
 
 def _write_sentence(axes: Any, x: float, y: float, marked: str, colour: str) -> None:
     """A sentence in three pieces, each beginning where the last one ends; the word is in colour."""
-    before, _, rest = marked.partition("[")
-    word, _, after = rest.partition("]")
+    before, word, after = split_at_target(marked)
     (begin, shade), *following = [
         (piece, shade) for piece, shade in ((before, INK), (word, colour), (after, INK)) if piece
     ]

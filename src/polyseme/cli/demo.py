@@ -97,7 +97,11 @@ def _show_senses(console: Console, elmo: Elmo, lang: str) -> list[Study]:
     studies = [study(index, lang, word) for word in WORDS[lang]]
     _show_similarities(console, studies)
     _title(console, "Where is the word used like this?")
-    console.print(f"[dim]Of {len(lines):,} sentences, those whose word has the nearest vector:[/dim]", highlight=False)
+    console.print(
+        f"[dim]Of {len(lines):,} sentences, those whose word has the nearest vector. What all vectors of the word have "
+        "in common is taken away first: what is left is the context.[/dim]",
+        highlight=False,
+    )
     _show_nearest(console, studies)
     _title(console, "What else could stand there?")
     _show_substitutes(console, studies)
@@ -217,8 +221,9 @@ def _highlighted(marked: str) -> Text:
     """A sentence whose marked word is in colour instead of in brackets."""
     from rich.text import Text
 
-    before, _, rest = marked.partition("[")
-    word, _, after = rest.partition("]")
+    from polyseme.target import split_at_target
+
+    before, word, after = split_at_target(marked)
     return Text.assemble(before, (word, "bold cyan"), after)
 
 

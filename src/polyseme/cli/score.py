@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
     from polyseme.lm.score import Item, Score
 
 #: How the name of a file ends; a word that ends so is not taken for a text.
-SUFFIXES = (".txt", ".gz", ".xz", ".bz2", ".zst", ".jsonl", ".csv", ".tsv", ".parquet", ".conllu", ".fasta", ".fa")
+SUFFIXES = (
+    *(".txt", ".gz", ".xz", ".bz2", ".zst", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"),
+    *(".conllu", ".conll", "_conll", ".iob2", ".props", ".fasta", ".fa"),
+)
+#: A file of any kind in a folder: "names/test.bio", not "and/or".
+_IN_A_FOLDER = re.compile(r"\S*[/\\]\S*\.[A-Za-z]\w*")
 #: Bits of a full bar: one word of a million.
 FULL_BAR = 20.0
 
@@ -79,13 +85,16 @@ def _items(text: str, field: str | None) -> Iterator[tuple[str, Item]]:
 
 
 def names_a_file(text: str) -> bool:
-    """Whether an argument is a file rather than a text: one that exists, or one word that looks like a file's name."""
+    """Whether an argument is a file rather than a text: one that exists, or one word that looks like a file's name.
+
+    An existing folder counts as a file, so that its name is not taken for a text by mistake.
+    """
     try:
-        if text == "-" or Path(text).is_file():
+        if text == "-" or (text and Path(text).exists()):
             return True
     except (OSError, ValueError):  # too long for a name, or with a null character
         return False
-    return len(text.split()) == 1 and text.lower().endswith(SUFFIXES)
+    return len(text.split()) == 1 and (text.lower().endswith(SUFFIXES) or bool(_IN_A_FOLDER.fullmatch(text)))
 
 
 Scored = Iterator[tuple[str, "Score"]]

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from polyseme.tasks.definition import Definition
     from polyseme.tasks.task import Task
 
-#: What a file holds, by the end of its name; any other is in the task's own format.
+#: What a file holds, by the end of its name; any other is in the task's own format, and a text may turn out to be.
 KINDS = {".txt": "text", "": "text", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+#: Lines that tell whether it is: few, so that a line further down that does not fit is refused with its number.
+HEAD = 200
 
 
 def train(
@@ -155,8 +157,8 @@ def evaluate(
     task = _load(run, model, device, threads)
     scores = task.evaluate(file)
     if picture is not None:
-        if scores.confusion is None:
-            raise ConfigError(f"the task {task.definition.name} has no confusion matrix to draw")
+        if scores.confusion is None or not scores.confusion.labels:
+            raise ConfigError(f"the task {task.definition.name} has no confusion matrix to draw of {file}")
         draw_confusion(scores.confusion, picture, f"{task.definition.title}, {file.name}")
     print_scores(scores, as_json)
 
@@ -210,19 +212,60 @@ def _load(run: Path, model: str | None, device: str, threads: int | None) -> Tas
 
 def _answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, Any]]:
     from polyseme.cli.score import names_a_file
+    from polyseme.errors import InputError
 
     if kind != "task" and not names_a_file(inputs):
         return task.stream([inputs.split() if kind == "tokens" else inputs])
-    kind = kind or _kind_of(inputs)
+    if kind != "task" and inputs != "-" and not Path(inputs).exists():
+        raise InputError(f"{inputs} does not exist; if it is a text and no file, give it on standard input (-)")
+    kind = kind or _kind_of(inputs, task)
     if kind == "task":
-        return task.answer(task.definition.read(Path(inputs)))
+        return task.answer(task.definition.read(Path(inputs), task.split))
     return task.stream(_items(inputs, kind))
 
 
-def _kind_of(name: str) -> str:
+def _kind_of(name: str, task: Task) -> str:
     from polyseme.text.compression import without_compression
 
-    return "text" if name == "-" else KINDS.get(Path(without_compression(name)).suffix.lower(), "task")
+    if name == "-":
+        return "text"
+    if Path(name).is_dir():
+        return "task"
+    kind = KINDS.get(Path(without_compression(name)).suffix.lower(), "task")
+    if kind == "text" and Path(name).is_file() and _begins_in_task_format(name, task):  # a pipe is read only once
+        return "task"
+    return kind
+
+
+def _begins_in_task_format(name: str, task: Task) -> bool:
+    """Whether the task could be trained on the first lines of a file; a single line is a text, whatever it ends in."""
+    from itertools import islice
+    from tempfile import TemporaryDirectory
+
+    from polyseme.errors import InputError
+    from polyseme.text.compression import open_bytes
+    from polyseme.text.lines import read_lines
+
+    with open_bytes(name) as stream:
+        lines = _whole_sentences(list(islice(read_lines(stream, name), HEAD)))
+    if lines and lines[0].startswith("#begin document"):  # of CoNLL-2012, perhaps a longer one than this beginning
+        return True
+    if sum(bool(line.strip()) for line in lines) < 2:
+        return False
+    with TemporaryDirectory() as folder:
+        head = Path(folder) / "head"
+        head.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        try:
+            task.definition.read(head, task.split)
+        except InputError:
+            return False
+    return True
+
+
+def _whole_sentences(lines: list[str]) -> list[str]:
+    """The beginning of a file up to its last empty line, where the file goes on behind it."""
+    empty = [number for number, line in enumerate(lines) if not line.strip()]
+    return lines[: empty[-1]] if empty and len(lines) == HEAD else lines
 
 
 def _items(name: str, kind: str) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,11 +12,27 @@ from typing import IO
 
 from polyseme.errors import JobError
 
+POLL_SECONDS = 0.2
+
 
 @contextmanager
 def exclusive(path: Path, busy: str) -> Iterator[None]:
     """Hold the lock file ``path`` for the block, then remove it; JobError(``busy``) if another process holds it."""
-    file = _open_locked(path, busy)
+    file = _open_locked(path)
+    if file is None:
+        raise JobError(busy)
+    yield from _held(path, file)
+
+
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """The same, after waiting for as long as another process holds it."""
+    while (file := _open_locked(path)) is None:
+        time.sleep(POLL_SECONDS)
+    yield from _held(path, file)
+
+
+def _held(path: Path, file: IO[bytes]) -> Iterator[None]:
     try:
         yield
     finally:
@@ -27,12 +44,13 @@ def exclusive(path: Path, busy: str) -> Iterator[None]:
                 path.unlink(missing_ok=True)
 
 
-def _open_locked(path: Path, busy: str) -> IO[bytes]:
+def _open_locked(path: Path) -> IO[bytes] | None:
+    """The lock file, locked; None if another process holds it."""
     while True:
         file = path.open("ab")
         if not _try_lock(file):
             file.close()
-            raise JobError(busy)
+            return None
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file

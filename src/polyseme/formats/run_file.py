@@ -23,7 +23,10 @@ def save_run_file(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str,
     beside = partial_path(path)
     try:
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        beside.touch()
+        mode = beside.stat().st_mode
         save_file(whole, beside, {"run": json.dumps(about)})
+        beside.chmod(mode)  # safetensors writes for the owner alone
         put_in_place(beside, path)
     except (OSError, SafetensorError) as error:
         beside.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +51,7 @@ class Coref(Definition[CorefDocument, CorefSizes]):
     suffixes = ("conll", "")
     presets = PRESETS
 
-    def read(self, path: Path) -> list[CorefDocument]:
+    def read(self, path: Path, split: Split) -> list[CorefDocument]:
         return [without_singletons(document) for document in read_coref(path)]
 
     def examples(self, item: Any, split: Split) -> list[CorefDocument]:
@@ -100,9 +101,15 @@ class Coref(Definition[CorefDocument, CorefSizes]):
         return named | {"sentences": [list(sentence) for sentence in example.sentences], "chains": chains}
 
     def write(self, pairs: Iterable[tuple[CorefDocument, Any]]) -> Iterator[str]:
+        """CoNLL-2012; new documents of one name, or of none, are its parts 0, 1, …, as scorers tell them by both."""
+        parts = Counter[str]()
         for example, prediction in pairs:
             chains = {number: tuple((start, end) for start, end in chain) for number, chain in enumerate(prediction)}
-            yield "".join(line + "\n" for line in document_lines(replace(example, chains=chains)))
+            part = example.part
+            if not example.lines:
+                part = parts[example.name]
+                parts[example.name] += 1
+            yield "".join(line + "\n" for line in document_lines(replace(example, part=part, chains=chains)))
 
 
 def cut_document(document: CorefDocument, longest: int) -> list[CorefDocument]:

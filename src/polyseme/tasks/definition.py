@@ -8,9 +8,10 @@ A definition has no state. Sizes come from a preset, words and labels from ``voc
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -53,6 +54,8 @@ class TrainingChoices:
             raise ConfigError(f"optimizer is {self.optimizer!r}, but should be adam or adadelta")
         if self.looks < 0:
             raise ConfigError(f"looks is {self.looks}, but should be 0 for all of dev, or a number of examples")
+        if self.halve_after < 0:
+            raise ConfigError(f"halve_after is {self.halve_after}, but should be 0 for never, or a number of epochs")
         if not 0 < self.share <= 1:
             raise ConfigError(f"share is {self.share}, but should be above 0 and at most 1")
         if not 0 <= self.average < 1:
@@ -68,6 +71,15 @@ class Preset(Generic[S]):
     network: S
     training: TrainingChoices = field(default_factory=TrainingChoices)
     inputs: InputChoices = field(default_factory=InputChoices)
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self.network).items():  # type: ignore[call-overload]  # S is a dataclass
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                raise ConfigError(f"{name} is {value}, but should be at least 1")
+            if name.endswith("dropout") and not 0 <= value < 1:
+                raise ConfigError(f"{name} is {value}, but should be a share from 0 to below 1")
+            if isinstance(value, float) and not (math.isfinite(value) and value >= 0):
+                raise ConfigError(f"{name} is {value}, but should be 0 or more")
 
 
 class TaskNetwork(nn.Module, ABC):
@@ -100,8 +112,8 @@ class Definition(ABC, Generic[E, S]):
         return find_data(folder, self.suffixes)
 
     @abstractmethod
-    def read(self, path: Path) -> list[E]:
-        """The examples of a file (or folder), with their gold answers."""
+    def read(self, path: Path, split: Split) -> list[E]:
+        """The examples of a file (or folder), with their gold answers; ``split`` is for files that hold raw text."""
 
     @abstractmethod
     def examples(self, item: Any, split: Split) -> list[E]:

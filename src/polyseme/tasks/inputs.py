@@ -179,7 +179,7 @@ class TokenInputs(nn.Module):
         if self.choices.layer_norm:
             layers = normalise(layers, batch.mask, "token") * batch.mask[:, :, None]
         weights = torch.stack([mix.scale * mix.shares() for mix in mixes])  # [mixes, layers]
-        mixed: Tensor = self.dropout((weights @ layers.flatten(1)).view(-1, *layers.shape[1:]))
+        mixed: Tensor = self.dropout((weights @ layers.flatten(1)).view(len(mixes), *layers.shape[1:]))
         return list(mixed.unbind(0))
 
     def penalty(self) -> Tensor:

@@ -14,7 +14,7 @@ import os
 import struct
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,16 +24,15 @@ import numpy.typing as npt
 
 from polyseme.elmo import Elmo
 from polyseme.engine.progress import Progress
-from polyseme.errors import JobError
 from polyseme.files.atomic import replace_when_complete
-from polyseme.files.locks import exclusive
+from polyseme.files.locks import in_turn
 
 Halves = npt.NDArray[np.float16]
 Tokens = Sequence[str]
 
 LIMIT_BYTES = 10 << 30  # of all segments together
 SEGMENT_BYTES = 256 << 20  # about; a killed job loses no more than one
-POLL_SECONDS = 0.2
+ABANDONED_SECONDS = 3600.0  # since anything was added to an unfinished segment: whoever wrote it is gone
 _HEAD = struct.Struct("<8sqqq")  # magic, sentences, layers, width
 _MAGIC = b"PSMLAYR1"
 _DIGEST = 16
@@ -72,8 +71,9 @@ class LayerCache:
     def fill(self, sentences: Sequence[Tokens]) -> None:
         """Compute what is not there yet; what has no room is left to be computed when it is asked for."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._open_segments()
-        missing = {key: s for s in sentences if (key := digest(s)) not in self._places and len(s)}
+        wanted = {digest(s): s for s in sentences if len(s)}
+        self._open_segments(wanted.keys())
+        missing = {key: s for key, s in wanted.items() if key not in self._places}
         groups = list(_segments(missing, self._bytes_per_token))
         with Progress(sum(len(s) for s in missing.values()), "reading with ELMo") as progress:
             for keys in groups:
@@ -124,10 +124,10 @@ class LayerCache:
 
     def _add(self, group: dict[bytes, Tokens], progress: Progress) -> None:
         path = self.folder / hashlib.sha256(b"".join(sorted(group))).hexdigest()[:32]
-        with _waiting_for(path.with_name(path.name + ".lock")):
-            if not path.exists():
+        with in_turn(path.with_name(path.name + ".lock")):
+            if not self._open_segment(path, group.keys()):
                 self._write(path, group, progress)
-        self._open_segment(path)
+                self._open_segment(path, group.keys())
 
     def _write(self, path: Path, group: dict[bytes, Tokens], progress: Progress) -> None:
         lengths = np.array([len(s) for s in group.values()], dtype="<i8")
@@ -139,39 +139,44 @@ class LayerCache:
                 file.write(np.ascontiguousarray(rows).tobytes())
                 progress.advance(len(rows))
 
-    def _open_segments(self) -> None:
+    def _open_segments(self, wanted: Set[bytes]) -> None:
         for path in sorted(self.folder.iterdir()):
             if path not in self._open and not path.suffix:
-                self._open_segment(path)
+                self._open_segment(path, wanted)
 
-    def _open_segment(self, path: Path) -> None:
-        """Map a segment; one that is damaged, or another program's file, is as if it were not there."""
+    def _open_segment(self, path: Path, wanted: Set[bytes]) -> bool:
+        """Map a segment that holds any wanted sentence; a damaged one, or another program's file, holds none."""
         with suppress(OSError, ValueError, struct.error):
             with path.open("rb") as file:
                 magic, count, layers, width = _HEAD.unpack(file.read(_HEAD.size))
                 if (magic, layers, width) != (_MAGIC, self.elmo.config.layers + 1, self.elmo.config.width):
-                    return
-                keys = file.read(count * _DIGEST)
+                    return False
+                joined = file.read(count * _DIGEST)
+                keys = [joined[place : place + _DIGEST] for place in range(0, len(joined), _DIGEST)]
+                if wanted.isdisjoint(keys):
+                    return False
                 lengths = np.frombuffer(file.read(8 * count), dtype="<i8")
                 begin = file.tell()
             shape = (int(lengths.sum()), layers, width)
             if path.stat().st_size != begin + 2 * shape[0] * layers * width:
-                return
+                return False
             data: Halves = np.memmap(path, dtype="<f2", mode="r", offset=begin, shape=shape)
             starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).tolist()
-            for number, start in enumerate(starts):
-                self._places[keys[number * _DIGEST : (number + 1) * _DIGEST]] = _Place(data, start)
+            self._places |= {key: _Place(data, start) for key, start in zip(keys, starts, strict=True)}
             self._open.add(path)
-            os.utime(path)  # the oldest in use give way last
+            os.utime(path)  # those not used for the longest time give way first
+            return True
+        return False
 
     def _make_room(self, needed: int) -> bool:
         """Remove the segments that were not used for the longest time; False where that is not enough."""
-        sizes = {path: status for path in self.root.rglob("*") if not path.suffix and (status := _status(path))}
+        sizes = {path: status for path in self.root.rglob("*") if path.suffix != ".lock" and (status := _status(path))}
         total = sum(status.st_size for status in sizes.values()) + needed
         for path in sorted(sizes, key=lambda path: sizes[path].st_mtime):
             if total <= self.limit:
                 break
-            if path not in self._open:
+            abandoned = time.time() - sizes[path].st_mtime > ABANDONED_SECONDS
+            if path not in self._open and (abandoned or not path.suffix):
                 with suppress(OSError):  # another process was quicker, or Windows has it open
                     path.unlink()
                     total -= sizes[path].st_size
@@ -194,20 +199,6 @@ def _segments(missing: dict[bytes, Tokens], bytes_per_token: int) -> Iterator[li
             group, size = [], 0
     if group:
         yield group
-
-
-@contextmanager
-def _waiting_for(lock: Path) -> Iterator[None]:
-    """The lock, when nobody else holds it."""
-    while True:
-        try:
-            with exclusive(lock, "busy"):
-                yield
-                return
-        except JobError as error:
-            if str(error) != "busy":
-                raise
-            time.sleep(POLL_SECONDS)
 
 
 def _status(path: Path) -> os.stat_result | None:

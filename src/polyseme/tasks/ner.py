@@ -69,7 +69,7 @@ class Ner(Definition[Sentence, Sizes]):
     metric = "f1"
     presets = PRESETS
 
-    def read(self, path: Path) -> list[Sentence]:
+    def read(self, path: Path, split: Split) -> list[Sentence]:
         rows, scheme = read_tagged(path, is_tag)
         return [Sentence(tokens, tuple(spans_of(tags, scheme))) for tokens, tags in rows]
 

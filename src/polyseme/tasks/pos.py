@@ -76,7 +76,7 @@ class Pos(Definition[Sentence, Sizes]):
     suffixes = (".conllu",)
     presets = PRESETS
 
-    def read(self, path: Path) -> list[Sentence]:
+    def read(self, path: Path, split: Split) -> list[Sentence]:
         return read_tags(path)
 
     def examples(self, item: Any, split: Split) -> list[Sentence]:

@@ -1,7 +1,7 @@
 """A task's run in its folder: trained, stopped, resumed, and in the end a model that describes itself.
 
 RUN/run.json             task, choices, data, biLM       RUN/model.safetensors    the network that was best on dev
-RUN/vocabularies.json    labels and characters           RUN/last.safetensors     the newest state, while it trains
+RUN/vocabularies.json    labels and characters           RUN/last.safetensors     the newest state, to go on from
 RUN/static.json, .npy    the static vectors it met       RUN/history.json         loss and score of every epoch
 RUN/scores.json          dev scores, per class, the learned mix weights             RUN/confusion.png
 """
@@ -12,6 +12,7 @@ import hashlib
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from polyseme.files.atomic import replace_when_complete
 from polyseme.files.locks import exclusive
 from polyseme.tasks.checkpoint import load_network, restore_progress, save_network, save_progress
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.definition import Definition, Preset, TrainingChoices
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.registry import find_task
@@ -43,6 +44,7 @@ from polyseme.tasks.training import (
     take_share,
     train,
 )
+from polyseme.text.tokenization import split_text
 
 LAST, HISTORY, SCORES, PICTURE, LOCK = (
     "last.safetensors",
@@ -51,6 +53,7 @@ LAST, HISTORY, SCORES, PICTURE, LOCK = (
     "confusion.png",
     "run.lock",
 )
+LARGEST_SEED = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,10 @@ class RunPlan:
     lang: str = "en"  #: how raw text is split, where no biLM says it
     cache: Path | None = None  #: folder of the biLM's layers; the user's own unless given
     dev_examples: int = 0  #: of dev, evenly spread over it; 0 for all
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < LARGEST_SEED:
+            raise ConfigError(f"seed is {self.seed}, but should be from 0 to below {LARGEST_SEED:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +99,14 @@ def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Fini
     elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs)
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
-    examples, dev = _read(definition, plan)
+    examples, dev = _read(definition, plan, partial(split_text, lang=about["lang"]))
     watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to look at")
     place = _build(plan, definition, examples, dev, elmo, watch)
     training = Training.begin(place.network, plan.preset.training, plan.seed)
     if started:
         restore_progress(place.network, training, plan.out / LAST)
         watch.said(f"going on after {training.progress.epoch} epochs and {training.progress.batch} batches")
+        _write_json(plan.out / RUN, about)  # it may have more epochs than before
     else:
         _write_description(plan.out, about, place)
 
@@ -111,10 +119,10 @@ def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Fini
     return _finish(plan, place, len(examples), dev, training.progress)
 
 
-def _read(definition: Definition[Any, Any], plan: RunPlan) -> tuple[list[Any], list[Any]]:
-    found = definition.read(plan.data.train)
+def _read(definition: Definition[Any, Any], plan: RunPlan, split: Split) -> tuple[list[Any], list[Any]]:
+    found = definition.read(plan.data.train, split)
     examples = definition.for_training(take_share(found, plan.preset.training.share), plan.preset.network)
-    dev = list(spread(definition.read(plan.data.dev), plan.dev_examples))
+    dev = list(spread(definition.read(plan.data.dev, split), plan.dev_examples))
     for path, read in ((plan.data.train, examples), (plan.data.dev, dev)):
         if not read:
             raise InputError(f"{path} holds no examples for the task {plan.task}")
@@ -134,13 +142,11 @@ def _build(
     trained_on = [tokens for example in examples for tokens in definition.sentences(example)]
     sentences = trained_on + [tokens for example in dev for tokens in definition.sentences(example)]
     static = load_static(choices.static, {token for tokens in sentences for token in tokens})
-    cache = None
-    if elmo is not None:
-        cache = LayerCache(elmo, plan.cache)
-        if not choices.finetune:
-            watch.said(f"layers of {len(sentences):,} sentences, from the cache where they are there")
-            cache.fill(sentences)
+    cache = LayerCache(elmo, plan.cache) if elmo is not None else None
     features = Features(choices, static, Spelling.of(trained_on), cache)
+    if cache is not None and not choices.finetune:
+        watch.said(f"layers of {len(sentences):,} sentences, from the cache where they are there")
+        cache.fill(sentences)
     vocabularies = definition.vocabularies(examples)
     torch.manual_seed(plan.seed)
     network = definition.network(plan.preset.network, vocabularies, TokenInputs.of(features))
@@ -208,7 +214,7 @@ def _finish(plan: RunPlan, place: Workplace, trained_on: int, dev: list[Any], pr
         "seconds": round(progress.seconds, 1),
     }
     _write_json(plan.out / SCORES, summary)
-    if scores.confusion is not None:
+    if scores.confusion is not None and scores.confusion.labels:
         with suppress(MissingExtra):  # the numbers are in scores.json all the same
             draw_confusion(scores.confusion, plan.out / PICTURE, f"{place.definition.title}, dev")
     return Finished(scores, mixes, progress)

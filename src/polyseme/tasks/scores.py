@@ -68,7 +68,7 @@ def draw_confusion(confusion: Confusion, path: Path, title: str) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("the picture of a confusion matrix", "tasks") from None
-    counts = np.array(confusion.counts, dtype=np.int64).reshape(len(confusion.labels), -1)
+    counts = np.array(confusion.counts, dtype=np.int64).reshape(len(confusion.labels), len(confusion.labels))
     order = np.argsort(-(counts.sum(axis=0) + counts.sum(axis=1)), kind="stable")[:LARGEST_PICTURE]
     kept = sorted(order.tolist())
     counts = counts[np.ix_(kept, kept)]

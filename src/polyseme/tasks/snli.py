@@ -18,7 +18,6 @@ from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.snli_data import LABELS, read_snli
 from polyseme.tasks.snli_network import Esim, EsimSizes, PairBatch
 from polyseme.text.compression import without_compression
-from polyseme.text.tokenization import split_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,8 @@ class Snli(Definition[TokenPair, EsimSizes]):
             return DataFiles(found["train"], found["dev"], found.get("test"))
         return super().find(folder)
 
-    def read(self, path: Path) -> list[TokenPair]:
-        return [_split(pair.premise, pair.hypothesis, pair.label, split_text) for pair in read_snli(path)]
+    def read(self, path: Path, split: Split) -> list[TokenPair]:
+        return [_split(pair.premise, pair.hypothesis, pair.label, split) for pair in read_snli(path)]
 
     def examples(self, item: Any, split: Split) -> list[TokenPair]:
         premise, hypothesis = _two_texts(item)

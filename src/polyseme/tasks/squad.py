@@ -42,11 +42,14 @@ class Squad(Definition[Question, BidafSizes]):
     suffixes = (".json",)
     presets = PRESETS
 
-    def read(self, path: Path) -> list[Question]:
-        return read_squad(path).questions
+    def read(self, path: Path, split: Split) -> list[Question]:
+        return read_squad(path, split).questions
 
     def examples(self, item: Any, split: Split) -> list[Question]:
-        """An object with context and question, or with a list of questions; or both texts with a tab between them."""
+        """An object with context and question, or with a list of questions; or both texts with a tab between them.
+
+        Questions of a list get the object's id with their place in the list: a-0, a-1.
+        """
         if isinstance(item, str) and item.count("\t") == 1:
             context, question = item.split("\t")
             item = {"context": context, "question": question}
@@ -59,7 +62,18 @@ class Squad(Definition[Question, BidafSizes]):
             )
         paragraph = paragraph_of(item["context"], split(item["context"]))
         name = str(item.get("id", ""))
-        return [Question(name, text, paragraph_of(text, split(text)).tokens, paragraph, (), ()) for text in questions]
+        numbered = isinstance(asked, list) and name
+        return [
+            Question(
+                id=f"{name}-{place}" if numbered else name,
+                text=text,
+                tokens=paragraph_of(text, split(text)).tokens,
+                paragraph=paragraph,
+                answers=(),
+                spans=(),
+            )
+            for place, text in enumerate(questions)
+        ]
 
     def sentences(self, example: Question) -> Sequence[Sequence[str]]:
         return [*_sentences(example.paragraph), example.tokens]

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError
+from polyseme.tasks.definition import Split
 from polyseme.text.compression import open_bytes
-from polyseme.text.tokenization import Sentence, split_text
+from polyseme.text.tokenization import Sentence
 
 Span = tuple[int, int]
 
@@ -57,8 +58,8 @@ class SquadFile:
     misplaced: int  # answers whose text is not at their offset
 
 
-def read_squad(path: str | Path, lang: str = "en") -> SquadFile:
-    """All questions of a SQuAD v1.1 file, in order."""
+def read_squad(path: str | Path, split: Split) -> SquadFile:
+    """All questions of a SQuAD v1.1 file, in order, their texts split by ``split``."""
     source = str(path)
     with open_bytes(source) as stream:
         try:
@@ -70,8 +71,8 @@ def read_squad(path: str | Path, lang: str = "en") -> SquadFile:
         for position, entry in enumerate(_list(article, "paragraphs", f"{source}, article {number}")):
             place = f"{source}, article {number}, paragraph {position}"
             context = _text(entry, "context", place)
-            paragraph = paragraph_of(context, split_text(context, lang))
-            questions += [_question(item, paragraph, place, lang, tally) for item in _list(entry, "qas", place)]
+            paragraph = paragraph_of(context, split(context))
+            questions += [_question(item, paragraph, place, split, tally) for item in _list(entry, "qas", place)]
     if not questions:
         raise InputError(f"{source} has no question; expected a SQuAD v1.1 file")
     _refuse_repeated([question.id for question in questions], source)
@@ -103,7 +104,7 @@ class _Tally:
     misplaced: int = 0
 
 
-def _question(item: Any, paragraph: Paragraph, place: str, lang: str, tally: _Tally) -> Question:
+def _question(item: Any, paragraph: Paragraph, place: str, split: Split, tally: _Tally) -> Question:
     identifier = _text(item, "id", place)
     place = f"{place}, question {identifier!r}"
     text = _text(item, "question", place)
@@ -112,7 +113,7 @@ def _question(item: Any, paragraph: Paragraph, place: str, lang: str, tally: _Ta
     return Question(
         id=identifier,
         text=text,
-        tokens=paragraph_of(text, split_text(text, lang)).tokens,
+        tokens=paragraph_of(text, split(text)).tokens,
         paragraph=paragraph,
         answers=tuple(_text(answer, "text", place) for answer in answers),
         spans=tuple(dict.fromkeys(span for span in spans if span is not None)),

@@ -23,7 +23,7 @@ from polyseme.tasks.srl_data import (
     sentence_lines,
     with_frames,
 )
-from polyseme.tasks.srl_metrics import RoleScore, score_roles
+from polyseme.tasks.srl_metrics import score_roles
 from polyseme.tasks.srl_network import FrameBatch, RoleTagger, SrlSizes
 
 
@@ -59,7 +59,7 @@ class Srl(Definition[SrlExample, SrlSizes]):
     suffixes = (".props", "conll", ".txt", "")
     presets = PRESETS
 
-    def read(self, path: Path) -> list[SrlExample]:
+    def read(self, path: Path, split: Split) -> list[SrlExample]:
         return [
             SrlExample(sentence.words, tuple(frame.predicate for frame in sentence.frames), sentence)
             for sentence in read_srl(path).sentences
@@ -115,10 +115,10 @@ class Srl(Definition[SrlExample, SrlSizes]):
             sizes = (len(detected & there), len(detected), len(there))
             places = [total + size for total, size in zip(places, sizes, strict=True)]
         overall, roles = score_roles(predicted, gold)
-        values = _percent(overall)
+        values = precision_recall_f1(*overall)
         del values["support"]
         values["predicate_f1"] = precision_recall_f1(*places)["f1"]
-        return Scores(values, {role: _percent(score) for role, score in roles.items()})
+        return Scores(values, {role: precision_recall_f1(*score) for role, score in roles.items()})
 
     def record(self, example: SrlExample, prediction: Any) -> dict[str, Any]:
         frames = []
@@ -143,10 +143,6 @@ class Srl(Definition[SrlExample, SrlSizes]):
 
 def _spans(frame: Mapping[str, Any]) -> tuple[Span, ...]:
     return tuple(Span(role, start, end) for role, start, end in frame["spans"])
-
-
-def _percent(score: RoleScore) -> dict[str, float]:
-    return precision_recall_f1(score.correct, score.predicted, score.gold)
 
 
 def _tokens(item: Any) -> tuple[str, ...]:

@@ -4,8 +4,9 @@
     cat     NN  *)    *  -      *)          them; "(A0*" opens a role, "*)" closes it, "(V*)" is the predicate
     sleeps  VBZ (VP*) *  sleep  (V*)
 
-That is CoNLL-2005 (words in the first column) and CoNLL-2012 (words in the fourth, a column of coreference behind).
-In CoNLL-2005, the column that names the predicates is the one with as many entries as columns follow.
+That is CoNLL-2005 (words in the first column, or behind their numbers) and CoNLL-2012 (words in the fourth, a column of
+coreference behind). In CoNLL-2005, the column that names the predicates is the one with as many entries as columns
+follow.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from polyseme.errors import InputError
 from polyseme.files.atomic import replace_when_complete
-from polyseme.tasks.column_files import Block, cells, read_blocks
+from polyseme.tasks.column_files import Block, cells, read_blocks, word_column, words_of
 from polyseme.tasks.spans import Span
 
 NOTHING = "-"
@@ -79,7 +80,10 @@ def read_srl(path: str | Path) -> SrlFile:
         layout = CONLL_2012
     else:
         names = _predicate_column(blocks, table, source)
-        layout = Layout(word=0, lemma=names, roles=names + 1, behind=0)
+        word = word_column(table, range(names))
+        if word is None:
+            raise InputError(f"{source} has no column of words; join it with its words (paste words props)")
+        layout = Layout(word, lemma=names, roles=names + 1, behind=0)
     sentences = (_sentence(block, rows, source, layout) for block, rows in zip(blocks, table, strict=True))
     return SrlFile(tuple(sentences), after)
 
@@ -143,10 +147,7 @@ def _predicate_column(blocks: list[Block], table: list[list[list[str]]], source:
                 f"{block.place(source, 0)}: no column of this sentence has as many predicates as columns of roles "
                 "follow it, as CoNLL-2005 has it"
             )
-    column = min(possible or {0})
-    if column == 0:
-        raise InputError(f"{source} has no column of words; join it with its words (paste words props)")
-    return column
+    return min(possible or {0})
 
 
 def _names_predicates(rows: list[list[str]], column: int) -> bool:
@@ -164,7 +165,7 @@ def _sentence(block: Block, rows: list[list[str]], source: str, layout: Layout) 
     else:
         places = [place for place, row in enumerate(rows) if row[layout.lemma] != NOTHING]
     return SrlSentence(
-        words=tuple(row[layout.word] for row in rows),
+        words=words_of(block, rows, layout.word, source),
         frames=tuple(
             Frame(place, rows[place][layout.lemma], spans) for place, spans in zip(places, columns, strict=True)
         ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from polyseme.tasks.spans import Span
 from polyseme.tasks.srl_data import VERB
@@ -17,25 +17,12 @@ Argument = tuple[str, tuple[tuple[int, int], ...]]
 _CONTINUATION = "C-"
 
 
-@dataclass(frozen=True, slots=True)
-class RoleScore:
-    """How many arguments were found, are there, and are both."""
+class RoleScore(NamedTuple):
+    """How many arguments were found and are right, were found, and are there."""
 
     correct: int
     predicted: int
     gold: int
-
-    @property
-    def precision(self) -> float:
-        return self.correct / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        return self.correct / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        return 2 * self.correct / (self.predicted + self.gold) if self.correct else 0.0
 
 
 def arguments(spans: Iterable[Span]) -> list[Argument]:

@@ -117,7 +117,7 @@ class Sst(Definition[Sentence, Sizes]):
     metric = "accuracy"
     presets = PRESETS
 
-    def read(self, path: Path) -> list[Sentence]:
+    def read(self, path: Path, split: Split) -> list[Sentence]:
         return read_sentiment(path)
 
     def examples(self, item: Any, split: Split) -> list[Sentence]:

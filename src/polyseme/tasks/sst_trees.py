@@ -80,4 +80,6 @@ def _parse_row(line: str) -> Sentence:
     label, tab, words = line.partition("\t")
     if not tab or not label.strip() or not words.split():
         raise ValueError(f"{line[:40]!r} is neither")
+    if len(label.split()) > 1:
+        raise ValueError(f"the label {label.strip()[:40]!r} is more than one word")
     return Sentence(tuple(words.split()), label.strip())

@@ -55,14 +55,17 @@ class StaticVectors:
 
     def with_words(self, words: Collection[str]) -> StaticVectors:
         """The same with the rows of more words, read from the source."""
-        missing = {word for word in words if not self.row(word)}
+        missing = {word for word in words if word not in self.rows}  # also where its lower case is there
         if not missing or self.width == 0:
             return self
         more = load_static(self.source, missing)
         if more.width != self.width:
             raise InputError(f"{self.source} has vectors of {more.width} numbers, but {self.width} were expected")
-        rows = self.rows | {word: number + len(self.table) - 1 for word, number in more.rows.items()}
-        return StaticVectors(self.source, rows, np.concatenate([self.table, more.table[1:]]))
+        new = [word for word in more.rows if word not in self.rows]
+        if not new:
+            return self
+        rows = self.rows | {word: number for number, word in enumerate(new, start=len(self.table))}
+        return StaticVectors(self.source, rows, np.concatenate([self.table, more.table[more.ids(new)]]))
 
     def save(self, folder: Path) -> None:
         """static.json (source and words) and static.npy in a folder."""
@@ -78,9 +81,9 @@ class StaticVectors:
         try:
             about = json.loads((folder / "static.json").read_text(encoding="utf-8"))
             table = np.load(folder / "static.npy", allow_pickle=False)
-        except (OSError, ValueError) as error:
+            return cls(about["source"], {word: number + 1 for number, word in enumerate(about["words"])}, table)
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"{folder} has no readable static vectors ({error})") from None
-        return cls(about["source"], {word: number + 1 for number, word in enumerate(about["words"])}, table)
 
 
 def load_static(source: str, words: Collection[str]) -> StaticVectors:

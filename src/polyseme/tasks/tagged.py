@@ -1,18 +1,19 @@
 """Files with a word and its tag on each line, in whatever columns: CoNLL-2003, UNER, KLUE and a stranger's own.
 
-The column of tags is the last one that holds nothing but tags; the column of words is the first other one, numbers that
-count the words of a sentence left aside. Which scheme the tags follow is told by the tags of the whole file.
+The column of tags is the last one that holds nothing but tags; the column of words is the first other one that can hold
+them (see ``word_column``). Which scheme the tags follow is told by the tags of the whole file.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError
-from polyseme.tasks.column_files import Block, cells, read_blocks
+from polyseme.tasks.column_files import Block, cells, read_blocks, word_column, words_of
 from polyseme.tasks.definition import Split
 from polyseme.tasks.spans import Scheme, find_scheme, is_tag
 
@@ -38,8 +39,15 @@ def read_tagged(path: Path, fits: Callable[[str], bool]) -> tuple[list[Row], Sch
     table = [[cells(line) for line in block.lines] for block in blocks]
     _check_widths(blocks, table, source)
     tag = _tag_column(blocks, table, source, fits)
-    word = _word_column(table, tag)
-    rows = [(tuple(row[word] for row in rows), tuple(row[tag] for row in rows)) for rows in table]
+    word = word_column(table, [column for column in range(len(table[0][0])) if column != tag])
+    if word is None:
+        raise InputError(f"{blocks[0].place(source, 0)}: beside the tag there are only numbers; expected a word")
+    if word > 0:
+        _refuse_ranges(blocks, table, source)
+    rows = [
+        (words_of(block, rows, word, source), tuple(row[tag] for row in rows))
+        for block, rows in zip(blocks, table, strict=True)
+    ]
     scheme = find_scheme([tags for _, tags in rows], lambda sentence, token: blocks[sentence].place(source, token))
     return rows, scheme
 
@@ -82,10 +90,13 @@ def _tag_column(blocks: list[Block], table: list[list[list[str]]], source: str, 
     return -column
 
 
-def _word_column(table: list[list[list[str]]], tag: int) -> int:
-    others = [column for column in range(len(table[0][0])) if column != tag]
-    counts = all(row[others[0]] == str(number) for rows in table for number, row in enumerate(rows, start=1))
-    return others[1] if counts and len(others) > 1 else others[0]
+def _refuse_ranges(blocks: list[Block], table: list[list[list[str]]], source: str) -> None:
+    """ "2-3 don't" before "2 do" and "3 n't" would be a word too many."""
+    for block, rows in zip(blocks, table, strict=True):
+        for number, (row, after) in enumerate(pairwise(rows)):
+            if after[0].isdigit() and row[0].startswith(f"{after[0]}-"):
+                place = block.place(source, number)
+                raise InputError(f"{place} is for the words {row[0]}, whose own lines follow; leave it out")
 
 
 def one_sentence(item: Any, split: Split) -> list[tuple[str, ...]]:

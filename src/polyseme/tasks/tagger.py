@@ -38,6 +38,6 @@ class Tagger(TaskNetwork):
     def scores(self, batch: TokenBatch) -> Tensor:
         """[B, N, K]"""
         vectors = self.tokens(batch)
-        encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))  # [B, N, 2 hidden]
-        scores: Tensor = self.emit(torch.cat([encoded, vectors.output], dim=2))
+        encoded = self.encoder(self.dropout(vectors.input), vectors.lengths)  # [B, N, 2 hidden]
+        scores: Tensor = self.emit(self.dropout(torch.cat([encoded, vectors.output], dim=2)))
         return scores

@@ -47,8 +47,9 @@ class Task:
         """Read a run folder; ``model`` says where the biLM is, if it is no longer where it was."""
         folder = Path(run)
         about = read_about(folder)
-        definition = find_task(about["task"])
         try:
+            definition = find_task(about["task"])
+            known = about["model"]
             choices = InputChoices(**about["inputs"])
             sizes = type(definition.presets["paper"].network)(**about["network"])
             words = json.loads((folder / VOCABULARIES).read_text(encoding="utf-8"))
@@ -56,7 +57,7 @@ class Task:
             spelling = Spelling(tuple(words["alphabet"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FormatError(f"{folder} is not a whole run of polyseme task train: {error}") from None
-        elmo = open_known_elmo(replace(choices, model=model or choices.model), about["model"], device)
+        elmo = open_known_elmo(replace(choices, model=model or choices.model), known, device)
         features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo))
         network = definition.network(sizes, vocabularies, TokenInputs.of(features))
         load_network(network, folder / NETWORK)
@@ -106,7 +107,7 @@ class Task:
 
     def evaluate(self, path: str | Path) -> Scores:
         """The scores on a file in the task's format."""
-        examples = self.definition.read(Path(path))
+        examples = self.definition.read(Path(path), self.split)
         if not examples:
             raise InputError(f"{path} holds nothing to score")
         return self.definition.score([answer for _, answer in self.answer(examples)], examples)
@@ -150,8 +151,8 @@ def open_known_elmo(choices: InputChoices, model: dict[str, Any] | None, device:
 
 def read_about(folder: Path) -> dict[str, Any]:
     try:
-        about: dict[str, Any] = json.loads((folder / RUN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        about: dict[str, Any] = dict(json.loads((folder / RUN).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
         raise FormatError(f"{folder} is no run of polyseme task train: it has no readable {RUN}") from None
     if about.get("version") != VERSION:
         raise FormatError(f"{folder} was written by another version ({about.get('version')}); this one reads {VERSION}")

@@ -113,8 +113,8 @@ def train(
     choices, progress = training.choices, training.progress
     sizes = [place.definition.size(example) for example in examples]
     dev = spread(dev, choices.looks)
-    saved = began = time.monotonic() - progress.seconds
-    saved += progress.seconds
+    saved = time.monotonic()
+    began = saved - progress.seconds
     with deferred_interrupts() as stop_if_wanted:
         while not progress.finished(choices):
             order = batches_of_epoch(sizes, choices.batch, training.seed, progress.epoch)

@@ -4,7 +4,8 @@
     a word of a test set ─ vectors ─► the sense of its lemma whose mean is nearest; WordNet's first sense where the
                                       annotated text has none         (Peters et al., 2018, section 5.3)
 
-Nothing is trained. Every word gets an answer, so precision, recall and F1 are one figure.
+Nothing is trained. Where senses are equally near, WordNet's first one counts. Every word gets an answer, so precision,
+recall and F1 are one figure.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ Keys = Mapping[str, frozenset[str]]
 Floats = npt.NDArray[np.float32]
 #: Told after each sentence how many tokens have been read.
 Report = Callable[[int], None]
+
+SAME_COSINE = 1e-5  # as far as float32 can tell
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,18 @@ class SenseMeans:
         }
         return cls(dict(senses), units)
 
-    def nearest(self, lemma: Lemma, vector: Floats) -> list[str] | None:
-        """The sense whose mean is nearest to a vector [L, W], by layer; None for a lemma that was not seen."""
+    def nearest(self, lemma: Lemma, vector: Floats, first: str | None = None) -> list[str] | None:
+        """The sense whose mean is nearest to a vector [L, W], by layer; None for a lemma that was not seen.
+
+        Where several are equally near, as those of a static vector often are, the ``first`` sense is taken.
+        """
         if lemma not in self.senses:
             return None
+        senses = self.senses[lemma]
         cosines = (self.units[lemma] * unit(vector)).sum(axis=2)  # [senses, L]
-        return [self.senses[lemma][number] for number in cosines.argmax(axis=0)]
+        if first in senses:
+            cosines[senses.index(first)] += SAME_COSINE
+        return [senses[number] for number in cosines.argmax(axis=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,7 @@ def score_senses(
         if instance.id not in gold:
             raise InputError(f"the instance {instance.id} has no gold key")
         by_first = first.get(instance.lemma, "")
-        found = means.nearest(instance.lemma, vector)
+        found = means.nearest(instance.lemma, vector, by_first)
         answers = found or [by_first] * vectors.layers
         total += SenseScore(
             words=1,
