@@ -25,10 +25,16 @@ from polyseme.formats.native import load_native, save_native
 MODELS = Path(__file__).parents[1] / "src/polyseme/models"
 LICENCE = "CC-BY-SA-4.0"  # the strictest of the sources is CC BY-SA 3.0, which allows its later version
 NAMES = {"en": "English", "ko": "Korean", "zh": "Chinese in both scripts"}
+TEXTS = {
+    "en": "mostly Wikipedia, with some everyday sentences, dialogue and older prose; little slang, no code, no names "
+    "of recent years",
+    "ko": "nine tenths Wikipedia, with some film reviews, technical documentation and everyday sentences; words are "
+    "what stands between spaces, so that one in five is too rare for the softmax",
+    "zh": "mostly Wikipedia in both scripts, as it was written; dialogue, everyday sentences, stories and "
+    "documentation in simplified characters only",
+}
 LIMITS = {
     "size": "a small model, trained for hours on two cores; larger ones of the same kind know far more",
-    "text": "mostly Wikipedia, with some everyday sentences, dialogue and older prose; little slang, no code, no names "
-    "of recent years",
     "bias": "it repeats what its texts say of people: occupations, nationalities and genders are tied together as they "
     "are there, also where that is unjust; older prose adds the views of its time",
     "use": "word vectors, probabilities of words, teaching and research; not for decisions about people",
@@ -59,7 +65,7 @@ def card(lang: str, stored: StoredModel, data: Path) -> dict[str, Any]:
         "description": f"The {NAMES[lang]} model that comes with polyseme.",
         "licence": LICENCE,
         "measured": measured(lang, stored),
-        "limits": LIMITS,
+        "limits": {"text": TEXTS[lang], **LIMITS},
         "sources": sources(stored.card["training"]["data"], lang, data),
     }
 

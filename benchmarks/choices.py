@@ -169,6 +169,10 @@ def write_characters(source: Path, lang: str, work: Path) -> Path:
     return target
 
 
+def in_order(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [found[choice.name] for choice in CHOICES if choice.name in found]
+
+
 def write_page(rows: list[dict[str, Any]]) -> None:
     cells = [
         [
@@ -179,11 +183,11 @@ def write_page(rows: list[dict[str, Any]]) -> None:
             f"{row['held_out']['unknown_rate']:.1%}",
             f"{row['held_out']['average']:.0f}",
             f"{row['held_out']['bits_per_byte']:.3f}",
-            f"{max(row['probe']):.2%}",
+            " / ".join(f"{100 * accuracy:.1f}" for accuracy in row["probe"]),
         ]
         for row in rows
     ]
-    head = ["choice", "tokens/s", "tokens seen", "words", "unknown", "perplexity", "bits per byte", "probe, best layer"]
+    head = ["choice", "tokens/s", "tokens seen", "words", "unknown", "perplexity", "bits per byte", "probe, by layer"]
     minutes = ", ".join(sorted({f"{row['minutes']:g}" for row in rows}))
     fill_in("models.md", "choices", f"{minutes} minutes of one core each.\n\n{table(head, cells)}")
 
@@ -200,9 +204,9 @@ def main() -> None:
         if choice.name in options.only if options.only else choice.name not in found:
             print(choice.name, flush=True)
             found[choice.name] = measure(choice, options.data, options.work, options.minutes)
-            rows = [found[one.name] for one in CHOICES if one.name in found]
-            RESULTS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            write_page(rows)
+            text = json.dumps(in_order(found), indent=1, ensure_ascii=False)
+            RESULTS.write_text(f"{text}\n", encoding="utf-8")
+    write_page(in_order(found))
 
 
 if __name__ == "__main__":

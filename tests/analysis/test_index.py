@@ -111,6 +111,12 @@ def test_occurrences_in_the_order_of_the_text_whatever_their_case(index: Index) 
     assert (index.count("present"), index.count("gift")) == (4, 0)
 
 
+def test_the_span_is_clear_where_a_sentence_has_brackets_of_its_own() -> None:
+    (found,) = Index.in_memory(tiny_elmo(), ["the [ old ] present"]).occurrences("present")
+    assert found.marked == "the [ old ] [present]"
+    assert found.text[slice(*found.span)] == found.word == "present"
+
+
 def test_layers_of_occurrences(index: Index, elmo: Elmo) -> None:
     layers = index.layers_of(index.occurrences("present"))  # [L+1, n, W]
     assert (layers.dtype, layers.shape) == (np.float32, (3, 4, 8))

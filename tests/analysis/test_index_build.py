@@ -18,7 +18,7 @@ from polyseme import Index
 from polyseme.analysis.index_build import build_index
 from polyseme.embed.compute import Limits
 from polyseme.embed.job import Progress
-from polyseme.errors import JobError
+from polyseme.errors import InputError, JobError
 from polyseme.formats.native import save_native
 
 LIMITS = Limits(window=60, part=150)
@@ -119,6 +119,34 @@ def test_what_was_begun_is_not_overwritten_or_mixed(text: Path, tmp_path: Path) 
     text.write_text(text.read_text() + "more\n")
     with pytest.raises(JobError, match=r"another index was begun .*other: inputs"):
         build(text, out, resume=True)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", " \n\t \n"])
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_input_without_words_does_not_block_the_corrected_one(
+    text: Path, tmp_path: Path, content: str, resume: bool
+) -> None:
+    corrected, out = text.read_text(), tmp_path / "out"
+    text.write_text(content)
+    with pytest.raises(InputError, match=r"there is no (text|word) to index"):
+        build(text, out, resume=resume)
+    assert list(tmp_path.iterdir()) == [text]
+    text.write_text(corrected)
+    build(text, out, resume=resume)
+    assert len(Index.open(out, tiny_elmo())) == len(corrected.split())
+
+
+def test_an_input_that_is_gone_costs_nothing_that_was_safe(text: Path, tmp_path: Path) -> None:
+    content, out = text.read_text(), tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        build(text, out, progress=stopping_after(7, out))
+    text.unlink()
+    with pytest.raises(InputError, match=r"in\.txt"):
+        build(text, out, resume=True)
+    text.write_text(content)
+    build(text, out, resume=True)
+    build(text, tmp_path / "whole")
+    assert contents(out) == contents(tmp_path / "whole")
 
 
 def test_files_that_lost_something_are_named(text: Path, tmp_path: Path) -> None:

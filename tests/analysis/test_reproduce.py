@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +11,8 @@ from typing import Any
 import pytest
 import torch
 from command_line import polyseme
-from paper_data import TEXT, TINY, write_paper_data
+from paper_data import TEXT, TINY
+from reproduced import Reproduced, figures
 from small_lms import small_lm
 from torch import nn
 
@@ -21,7 +21,6 @@ from polyseme.analysis.reproduce import task_runs
 from polyseme.analysis.reproduce.budgets import BUDGETS
 from polyseme.analysis.reproduce.neighbours import QUESTIONS
 from polyseme.analysis.senses import read_senses, tell_apart
-from polyseme.elmo import Elmo
 from polyseme.formats.native import save_native
 from polyseme.pretrain.evaluate import Likelihood
 from polyseme.pretrain.evaluate_files import evaluate_files
@@ -35,36 +34,6 @@ from polyseme.tasks.run import RunPlan, change_preset, train_task
 from polyseme.tasks.task import Task
 from polyseme.tasks.treebank import read_treebank
 from polyseme.tasks.wsd import evaluate_senses
-
-
-def figures(out: Path) -> dict[str, Any]:
-    """By part."""
-    parts = json.loads((out / "reproduction.json").read_text(encoding="utf-8"))["parts"]
-    return {name: part["figures"] for name, part in parts.items()}
-
-
-class Reproduced:
-    """A finished report, and what it was made of."""
-
-    def __init__(self, folder: Path) -> None:
-        self.data, self.model, self.out = write_paper_data(folder / "data"), folder / "model", folder / "report"
-        self.static = str(self.data / "vectors.txt")
-        save_native(small_lm(), self.model)
-        self.elmo = Elmo.from_pretrained(self.model, device="cpu")
-
-    def run(self, *options: str, code: int = 0, model: Path | None = None, out: Path | None = None) -> Any:
-        """The command; the last option of a kind counts."""
-        given = {"--data": self.data, "--model": model or self.model, "--out": out or self.out}
-        words = [str(word) for pair in given.items() for word in pair]
-        return polyseme("reproduce", *words, "--static", self.static, "--budget", "quick", *options, code=code)
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        return figures(self.out)
-
-    @property
-    def markdown(self) -> str:
-        return (self.out / "report.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +150,9 @@ def test_what_is_there_is_not_measured_again(reproduced: Reproduced, monkeypatch
     rows = [line.split("\t") for line in reproduced.run("--estimate").stdout.splitlines()]
     assert rows[0] == ["part", "done", "to do", "seconds"]
     assert {row[2] for row in rows[1:]} == {"0"}
+    once = len(list((reproduced.out / "results").iterdir()))  # a file for each measurement, however many parts share it
+    assert rows[-1][:2] == ["all", str(once)]
+    assert sum(int(row[1]) for row in rows[1:-1]) > once
 
 
 def test_the_report_is_made_anew_from_the_figures(reproduced: Reproduced, tmp_path: Path) -> None:

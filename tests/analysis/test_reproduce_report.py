@@ -8,16 +8,19 @@ from typing import Any
 
 import pytest
 
+from polyseme.analysis.reproduce.budgets import CPU
 from polyseme.analysis.reproduce.document import Document, Notes, Section, Table
 from polyseme.analysis.reproduce.figure_sections import figure_1, figure_2
 from polyseme.analysis.reproduce.html import to_html
 from polyseme.analysis.reproduce.markdown import to_markdown
-from polyseme.analysis.reproduce.model_sections import table_5, table_6
+from polyseme.analysis.reproduce.model_sections import languages, table_4, table_5, table_6
 from polyseme.analysis.reproduce.paper import TABLE_1
-from polyseme.analysis.reproduce.report import read_results, report
-from polyseme.analysis.reproduce.scores import is_better, shown, tally
-from polyseme.analysis.reproduce.task_sections import table_1, table_2
+from polyseme.analysis.reproduce.report import report
+from polyseme.analysis.reproduce.results import read_results
+from polyseme.analysis.reproduce.scores import compare, finding, is_better, shown, tally
+from polyseme.analysis.reproduce.task_sections import table_1, table_2, table_3
 from polyseme.errors import InputError
+from polyseme.tasks.squad import PRESETS
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +28,10 @@ ROOT = Path(__file__).parents[2]
 def runs(*scores: float, mixes: dict[str, list[float]] | None = None) -> list[dict[str, Any]]:
     """What a training gives, by seed."""
     about = {"examples": {"train": 1200, "dev": 80}, "mixes": mixes or {}}
-    return [{"score": score, **about, "history": [score - 1, score, score - 2]} for score in scores]
+    return [
+        {"score": score, **about, "epochs": 3, "best_epoch": 2, "history": [score - 1, score, score - 2]}
+        for score in scores
+    ]
 
 
 def row(**columns: Any) -> dict[str, Any]:
@@ -47,7 +53,8 @@ def test_scores_as_people_write_them() -> None:
     [
         ([2.0], [1.0], "yes"),
         ([1.0], [2.0], "no"),
-        ([1.0], [1.0], "even"),
+        ([1.0], [1.0], "equal"),
+        ([1.01], [1.0], "yes"),
         ([1.0, 3.0], [1.5], "even"),
         ([], [1.0], None),
     ],
@@ -61,8 +68,26 @@ def test_a_difference_counts_where_seeds_differ_less(
 def test_a_claim_names_its_exceptions() -> None:
     assert tally("Up", {"a": None}) is None
     assert tally("Up", {"a": "yes", "b": None}) == "Up: here for 1 of 1."
-    found = tally("Up", {"a": "yes", "b": "no", "c": "even"})
-    assert found == "Up: here for 1 of 3 (not for b; within the spread of the seeds for c)."
+    found = tally("Up", {"a": "yes", "b": "no", "c": "even", "d": "equal"})
+    assert found == "Up: here for 1 of 4 (not for b; within the spread of the seeds for c; equal for d)."
+    assert tally("Up", {"a": "no", "b": "no"}) == "Up: here for none of 2."
+    assert (
+        tally("Up", {"a": "even", "b": "no"}, even="within 0.02")
+        == "Up: here for none of 2 (not for b; within 0.02 for a)."
+    )
+
+
+def test_a_claim_says_where_one_seed_decides() -> None:
+    """A difference of 0.01 between two runs says little, and none at all is not a spread."""
+    assert (
+        compare("Up", {"a": ([1.01], [1.0]), "b": ([1.0], [1.0])})
+        == "Up: here for 1 of 2 (equal for b; one seed for a)."
+    )
+    assert (
+        compare("Up", {"a": ([1.0], [2.0]), "b": ([3.0], [2.0])}) == "Up: here for 1 of 2 (not for a; one seed each)."
+    )
+    assert compare("Up", {"a": ([5.0, 5.1], [2.0, 2.1])}) == "Up: here for 1 of 1."
+    assert finding("Up", "equal") == "Up: equal here."
 
 
 def test_gains_of_table_1() -> None:
@@ -89,32 +114,86 @@ def test_the_gains_of_the_paper_are_what_its_scores_say() -> None:
         assert 100 * gain.absolute / (100 - gain.baseline) == pytest.approx(gain.relative, abs=0.1)
 
 
+def test_spreads_have_the_digits_of_the_paper() -> None:
+    text = text_of(table_1({}))
+    for cell in ("| 88.7 ± 0.17 |", "| 91.93 ± 0.19 |", "| 92.22 ± 0.10 |", "| 54.7 ± 0.5 |"):
+        assert cell in text
+
+
+def test_how_runs_ended_and_what_that_means() -> None:
+    """Of three runs of at most three epochs one was stopped before, and one was best in its last."""
+    stopped, last = runs(1.0)[0] | {"epochs": 2, "best_epoch": 1}, runs(1.0)[0] | {"best_epoch": 3}
+    found = row(epoch_limit=3, split="dev", baseline={"dev": [*runs(1.0), stopped]}, elmo={"dev": [last, None]})
+    said = "Of 3 training runs 2 ended at their limit of epochs; in 1 the last epoch was the best on dev."
+    meaning = "gains are partly how fast a model learns, and not only how far it gets."
+    text = text_of(table_1({"ner": found, "sst": {"missing": "x"}}))
+    assert said in text
+    assert meaning in text
+    assert said in text_of(
+        table_3({"ner": row(epoch_limit=3, input=[*runs(1.0), stopped], both=[last], output=[None])})
+    )
+    assert "training runs" not in text_of(table_1({}))
+
+
+def test_training_sets_stand_beside_the_papers() -> None:
+    figures = {task: row(split="dev", baseline={"dev": runs(1.0)}, elmo={}) for task in ("snli", "ner")}
+    assert "Trained on: SNLI 1,200 (the paper's set 550,152), NER 1,200." in text_of(table_1(figures))
+
+
+def test_the_budget_of_a_night_says_what_squad_leaves_out() -> None:
+    sizes = PRESETS["cpu"].network
+    assert f"{sizes.paragraphs:g} of the paragraphs of up to {sizes.longest_paragraph} tokens" in CPU.about
+
+
 def test_claims_of_table_2() -> None:
     columns = {"baseline": runs(80), "last": runs(85), "lambda_1": runs(83), "lambda_0.001": runs(84)}
     text = text_of(table_2({"srl": row(**columns)}))
     assert "| SRL | 80.00 | 85.00 | 83.00 | 84.00 | 1 | 81.6 | 84.1 | 84.6 | 84.8 |" in text
-    assert "All layers (λ = 0.001) beat the last one (paper: 3 of 3): here for none of 1." in text
-    assert "The last layer alone beats the baseline (paper: 3 of 3): here for 1 of 1." in text
+    assert "All layers (λ = 0.001) beat the last one (paper: 3 of 3): here for none of 1 (one seed each)." in text
+    assert "The last layer alone beats the baseline (paper: 3 of 3): here for 1 of 1 (one seed each)." in text
+
+
+def curve(*scores: float | None) -> list[dict[str, Any]]:
+    """Scores by share of the data; None where nothing was run."""
+    shares = zip((0.01, 0.1, 1.0), scores, strict=True)
+    return [{"share": share, "runs": [None] if score is None else runs(score)} for share, score in shares]
 
 
 def test_data_and_epochs_that_elmo_saves() -> None:
-    def curve(*scores: float) -> list[dict[str, Any]]:
-        return [{"share": share, "runs": runs(score)} for share, score in zip((0.01, 0.1, 1.0), scores, strict=True)]
-
     section = figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 71, 80))})
     text = text_of(section)
     assert "SNLI with ELMo is as good as the baseline on all data with 10 % of the data." in text
-    assert "SNLI: the baseline is best on dev after 2 epochs; ELMo is there after 1." in text
-    assert "SNLI is better with ELMo at every share of the data: here for 3 of 3." in text
+    assert "SNLI: the baseline is best on dev after 2 of 3 epochs; ELMo is there after 1." in text
+    assert "SNLI is better with ELMo at the shares of the data that were run: here for 3 of 3 (one seed each)." in text
     assert "| SNLI | 10 % | 1,200 | 60.00 | 71.00 |" in text
     assert "(reproduction-figure-1.svg)" in text
+
+
+def test_how_little_data_is_enough_is_open_until_every_share_is_run() -> None:
+    text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(None, None, 80))}))
+    assert "as good as the baseline" not in text
+    text = text_of(figure_1({"snli": row(baseline=curve(None, None, 70), elmo=curve(40, 50, 60))}))
+    assert "as good as the baseline on all data with no share that was tried" in text
 
 
 def test_weights_without_their_scale() -> None:
     mixes = {"input": [0.2, 0.5, 0.3, 1.7], "output": [0.4, 0.3, 0.3, 0.9]}
     text = text_of(figure_2({"sst": row(runs=runs(1, 2, mixes=mixes))}))
     assert "| SST-5 | input | 0.20 ± 0.00 | 0.50 ± 0.00 | 0.30 ± 0.00 |" in text
-    assert "SST-5 at the input: 1; SST-5 at the output: tokens" in text
+    assert "| task | place | token layer | layer 1 | layer 2 |" in text
+
+
+def test_the_pattern_of_the_weights_by_a_margin() -> None:
+    """Layer 1 ahead by 0.2, by nothing, and behind; the output more even, no less, and not there."""
+    mixes = {
+        "ner": {"input": [0.2, 0.5, 0.3, 1.0], "output": [0.4, 0.3, 0.3, 1.0]},
+        "snli": {"input": [0.33, 0.34, 0.33, 1.0], "output": [0.33, 0.33, 0.34, 1.0]},
+        "sst": {"input": [0.5, 0.3, 0.2, 1.0]},
+    }
+    text = text_of(figure_2({task: row(runs=runs(1, mixes=found)) for task, found in mixes.items()}))
+    first = "Layer 1 has the largest weight at the input, by 0.02 at least: here for 1 of 3 "
+    assert f"{first}(not for SST-5; within 0.02 for SNLI)." in text
+    assert "more even at the output than at the input: here for 1 of 2 (within 0.02 for SNLI)." in text
 
 
 def test_senses_and_tags_stand_beside_the_papers() -> None:
@@ -136,6 +215,24 @@ def test_senses_and_tags_stand_beside_the_papers() -> None:
     assert "| biLM, layer 1 | 96.0 | 97.3 |" in text
     assert "| most frequent tag | 85.0 | – |" in text
     assert "(in the paper by 0.5): not so here." in text
+
+
+def test_a_text_without_words_is_said_to_be_so() -> None:
+    text = text_of(table_4({"tokens": 0, "sentences": 0, "texts": [], "static": {}, "biLM": []}))
+    assert "The text has no words." in text
+    assert "0 tokens" not in text
+
+
+def test_every_language_names_its_model() -> None:
+    def probed(name: str) -> dict[str, Any]:
+        probe = {"dev": [0.8, 0.9, 0.85], "test": None, "decays": [0.0]}
+        model = {"name": name, "fingerprint": "0123456789abcdef"}
+        return {"data": "pos/x", "model": model, "most frequent tag": {"dev": 0.7, "test": None}, "biLM": probe}
+
+    text = text_of(languages({"en": probed("polyseme-en"), "ko": probed("polyseme-ko"), "zh": {"missing": "no model"}}))
+    assert "| language | treebank | model | split | most frequent tag | token layer | layer 1 | layer 2 |" in text
+    assert "| Korean | pos/x | polyseme-ko 0123456789ab | dev | 70.0 | 80.0 | 90.0 | 85.0 |" in text
+    assert "Chinese was skipped: no model." in text
 
 
 def test_text_of_a_corpus_is_no_markup() -> None:

@@ -61,6 +61,13 @@ def test_options(index: Index) -> None:
     assert "layer 1 is not in this index" in polyseme("neighbours", "index", MARKED, "--layer", "1", code=1).stderr
 
 
+def test_a_word_that_is_not_there_is_said_to_be_so(index: Index) -> None:
+    arguments = ("neighbours", "index", "Here is a [zeppelin].", "--same-word")
+    for options, printed in (((), ""), (("--json",), "[]\n")):
+        found = polyseme(*arguments, *options)
+        assert (found.stdout, found.stderr) == (printed, "the word in brackets does not stand in index\n")
+
+
 def test_an_unfinished_index_is_not_overwritten(index: Index) -> None:
     said = polyseme("index", str(TEXT), "--out", "index", "--model", str(toy_model()), code=1).stderr
     assert "index exists already" in said

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +28,7 @@ from polyseme.analysis.index_files import (
     growing_files,
     open_arrays,
 )
+from polyseme.analysis.index_occurrences import Neighbour, Occurrence
 from polyseme.analysis.search import nearest
 from polyseme.elmo import Elmo, Item
 from polyseme.embed.compute import encode_window, plan_windows
@@ -39,39 +39,10 @@ from polyseme.errors import ConfigError, InputError
 from polyseme.lm.places import find_place
 from polyseme.text.readers import Document
 
+__all__ = ["Index", "Layers", "Neighbour", "Occurrence"]
+
 #: The numbers of layers, every layer, or the last one.
 Layers = Sequence[int] | Literal["all", "top"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occurrence:
-    """A word at one place of the text."""
-
-    row: int  #: the number of the token in the index
-    text: str  #: of the sentence
-    tokens: list[str]  #: of the sentence
-    position: int  #: of the word among the tokens
-    span: tuple[int, int]  #: of the word in the text
-    source: str  #: the file, as it was given
-    document: str  #: within its file: the number of the line or record, a sent_id
-    sentence: int  #: within its document
-
-    @property
-    def word(self) -> str:
-        return self.tokens[self.position]
-
-    @property
-    def marked(self) -> str:
-        """The sentence with the word in brackets, as `Index.neighbours` takes it."""
-        begin, end = self.span
-        return f"{self.text[:begin]}[{self.text[begin:end]}]{self.text[end:]}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour(Occurrence):
-    """An occurrence, and the cosine of its vector to the one that was asked for."""
-
-    similarity: float
 
 
 class Index:

@@ -8,6 +8,7 @@ the input alone. The folder gets its name when all is done.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -80,9 +81,14 @@ def build_index(
         with exclusive(beside.with_name(beside.name + ".lock"), f"{folder} is being written by another process"):
             place = folder if folder.exists() else beside
             place.mkdir(exist_ok=True)
-            description = _settle(elmo, sources, place, layers, model=model, kind=kind, field=field)
+            try:
+                description = _settle(elmo, sources, place, layers, model=model, kind=kind, field=field)
+                if place == beside:
+                    _grow(elmo, sources, beside, description, limits, progress)
+            except InputError:
+                _remove_if_empty(beside)
+                raise
             if place == beside:
-                _grow(elmo, sources, beside, description, limits, progress)
                 _post(beside)
                 _put_in_place(beside, folder)
     except OSError as error:
@@ -228,6 +234,12 @@ def _post(folder: Path) -> None:
     posted = post(tokens, contents.words, postings)
     postings.flush()
     (folder / POSTED).write_bytes(posted.tobytes())
+
+
+def _remove_if_empty(beside: Path) -> None:
+    """So that an input that had nothing to index does not stand in the way of the corrected one."""
+    if not (beside / CONTENTS).exists() or Contents.read(beside).tokens == 0:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _put_in_place(beside: Path, folder: Path) -> None:

@@ -54,6 +54,8 @@ def neighbours(
         noted = opened.description
         opened = Index.open(index, Elmo.from_pretrained(model, lang=noted.lang, state=noted.state))  # type: ignore[arg-type]
     found = opened.neighbours(text, layer=layer, k=k, same_word=same_word)
+    if not found:
+        typer.echo(f"the word in brackets does not stand in {index}", err=True)
     if as_json:
         typer.echo(json.dumps([_told(one) for one in found], ensure_ascii=False, indent=2))
     elif on_terminal():

@@ -63,19 +63,21 @@ def reproduce(
     if render is not None:
         _render(render, out)
         return
-    if data is None or not data.is_dir():
+    if data is None:
         raise typer.BadParameter("give the folder that holds the data sets", param_hint="--data")
     import torch
 
-    from polyseme.analysis.reproduce.bench import Bench
+    from polyseme.analysis.reproduce.bench import Bench, check_given
     from polyseme.analysis.reproduce.budgets import BUDGETS
     from polyseme.analysis.reproduce.neighbours import QUESTIONS
+    from polyseme.analysis.reproduce.parts import Choice
+    from polyseme.analysis.reproduce.results import Asked
     from polyseme.analysis.reproduce.run import Reproduction
     from polyseme.elmo import Elmo
-    from polyseme.tasks.registry import find_task
 
-    for name in task or ():
-        find_task(name)
+    choice = Choice(only.replace(" ", "").split(",") if only else (), task or ())
+    check_given(data, static, cove, ask or ())
+    before = Asked.before(out)
     if threads is not None:
         torch.set_num_threads(threads)
     bench = Bench(
@@ -85,11 +87,12 @@ def reproduce(
         out=out,
         budget=BUDGETS[budget],
         static=from_everywhere(static),
-        questions=tuple(ask or QUESTIONS),
+        questions=tuple(ask or before.questions or QUESTIONS),
         device=device,
         cove=cove,
+        cove_before=before.cove,
     )
-    reproduction = Reproduction(bench, only.replace(" ", "").split(",") if only else (), task or ())
+    reproduction = Reproduction(bench, choice)
     if estimate or not quiet:
         wanted = reproduction.estimate()
         _print_missing(wanted)
@@ -108,15 +111,9 @@ def reproduce(
 
 
 def _render(results: Path, out: Path) -> None:
-    from polyseme.analysis.reproduce.report import read_results, report, write_markdown, write_report
+    from polyseme.analysis.reproduce.report import render
 
-    found = read_results(results)
-    if out.suffix == ".md":
-        written = write_markdown(report(found), out)
-    else:
-        out.mkdir(parents=True, exist_ok=True)
-        written = write_report(found, out)
-    for path in written:
+    for path in render(results, out):
         typer.echo(path.as_posix())
 
 
@@ -130,8 +127,9 @@ def _print_estimate(wanted: list[Wanted]) -> None:
     from polyseme.analysis.reproduce.estimate import shown_time
 
     total = sum(part.seconds for part in wanted)
-    rows = [(part.name, part.done, len(part.todo), part.seconds) for part in wanted]
-    rows.append(("all", sum(row[1] for row in rows), sum(row[2] for row in rows), total))
+    rows = [(part.name, len(part.done), len(part.todo), part.seconds) for part in wanted]
+    all_done = frozenset[str]().union(*(part.done for part in wanted))
+    rows.append(("all", len(all_done), sum(len(part.todo) for part in wanted), total))
     head = ["part", "done", "to do", "seconds"]
     if not on_terminal():
         print_tsv(head, rows)
@@ -140,7 +138,10 @@ def _print_estimate(wanted: list[Wanted]) -> None:
     for name, done, todo, seconds in rows:
         table.add_row(name, str(done), str(todo), shown_time(seconds))
     print_table(table)
-    typer.echo("What parts share is counted where it comes first; times are rough until something has been measured.")
+    typer.echo(
+        "What parts share is to be done where it comes first, and over all it is counted once; times are rough until "
+        "something has been measured."
+    )
 
 
 def _say_begun(measurement: Measurement, number: int, count: int, left: float) -> None:

@@ -284,9 +284,12 @@ def _items(name: str, kind: str) -> Iterator[Any]:
                 yield line.split() if kind == "tokens" else line
                 continue
             try:
-                yield json.loads(line)
+                item = json.loads(line)
+                if "\\u" in line:
+                    json.dumps(item, ensure_ascii=False).encode()  # half of a surrogate pair could not be written again
             except (ValueError, RecursionError) as error:
                 raise InputError(f"{name}, line {number} is not JSON ({error})") from None
+            yield item
 
 
 def _json_lines(task: Task, pairs: Iterable[tuple[Any, Any]]) -> Iterator[str]:

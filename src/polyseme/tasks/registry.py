@@ -23,6 +23,7 @@ MODULES = {
 def find_task(name: str) -> Definition[Any, Any]:
     """A task's definition."""
     if name not in MODULES:
-        raise ConfigError(f"there is no task {name!r}; there are: {', '.join(MODULES)}")
+        tables = "; word senses are in polyseme reproduce --only table5" if name == "wsd" else ""
+        raise ConfigError(f"there is no task {name!r} to train; there are: {', '.join(MODULES)}{tables}")
     task: Definition[Any, Any] = import_module(MODULES[name]).TASK
     return task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +14,32 @@ from polyseme.analysis.reproduce.data_sets import find_task_data
 from polyseme.analysis.reproduce.measurement import Missing, Shelf
 from polyseme.analysis.reproduce.neighbours import QUESTIONS
 from polyseme.analysis.reproduce.task_runs import Conditions
+from polyseme.analysis.reproduce.vectors import identify_static
 from polyseme.elmo import Elmo
+from polyseme.errors import ConfigError, InputError
+from polyseme.lm.places import find_place
+from polyseme.target import read_target
+from polyseme.tasks.cove import CoVeVectors
 from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.frozen import TableVectors
+from polyseme.tasks.run import describe_file
 from polyseme.tasks.static import PACKAGE
+
+
+def check_given(data: Path, static: str, cove: Path | None, questions: Sequence[str]) -> None:
+    """Refuse what cannot be used before the model is loaded, and not after hours of work."""
+    if not data.is_dir():
+        raise InputError(f"there is no folder {data} with data sets")
+    if static == "none":
+        raise ConfigError(f"the baselines need word vectors; give a file of them, or {PACKAGE}")
+    for path in (*([Path(static)] if static != PACKAGE else []), *([cove] if cove is not None else [])):
+        if not path.is_file():
+            raise InputError(f"there is no file {path}")
+    if cove is not None:
+        CoVeVectors.load(cove, TableVectors.load(static, []))  # their widths must agree
+    for question in questions:
+        if read_target(question)[1] is None:
+            raise InputError(f'no word is marked in {question!r}; put one in brackets: "Live in the [present]."')
 
 
 @dataclass(frozen=True)
@@ -31,10 +55,24 @@ class Bench:
     questions: tuple[str, ...] = QUESTIONS  #: of Table 4
     device: str = "cpu"  #: of the task models
     cove: Path | None = None  #: a file with CoVe's weights, which read the static vectors
+    cove_before: str | None = None  #: the digest of those that an earlier sitting had
+
+    def __post_init__(self) -> None:
+        for question in self.questions:
+            find_place(self.elmo, question)
 
     @cached_property
     def shelf(self) -> Shelf:
         return Shelf(self.out / "results")
+
+    @cached_property
+    def static_key(self) -> str:
+        """What results with the static vectors depend on."""
+        return identify_static(self.static)
+
+    @cached_property
+    def cove_digest(self) -> str | None:
+        return self.cove_before if self.cove is None else describe_file(self.cove)["sha256"]
 
     def conditions(self, task: str) -> Conditions:
         """How a task is trained at this budget."""
@@ -53,18 +91,25 @@ class Bench:
         return find_task_data(self.data, task)
 
     def describe(self) -> dict[str, Any]:
-        """What the figures of a report belong to."""
+        """What the figures of a report belong to, and what was asked for them."""
         stored = self.elmo.stored
         training = stored.card.get("training") or {}
         return {
             "polyseme": __version__,
             "model": {
-                "name": stored.card.get("name") or Path(self.model).name,
-                "fingerprint": self.elmo.fingerprint,
+                **name_model(self.elmo, self.model),
                 "layers": stored.config.layers,
                 "width": stored.config.width,
                 "tokens_seen": training.get("tokens_seen"),
             },
             "budget": self.budget.name,
             "static": Path(self.static).name,
+            "static_sha256": self.static_key if self.static_key != self.static else None,
+            "questions": list(self.questions),
+            "cove": self.cove_digest,
         }
+
+
+def name_model(elmo: Elmo, source: str) -> dict[str, str]:
+    """What a model is called, and what it is."""
+    return {"name": elmo.stored.card.get("name") or Path(source).name, "fingerprint": elmo.fingerprint}

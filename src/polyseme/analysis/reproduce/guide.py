@@ -5,7 +5,7 @@ from __future__ import annotations
 from polyseme.analysis.reproduce.budgets import BUDGETS
 from polyseme.analysis.reproduce.data_sets import HELD_OUT, SENSES, TASKS, TEXTS, TREEBANKS
 from polyseme.analysis.reproduce.document import Notes, Section, Table
-from polyseme.analysis.reproduce.paper import TITLES
+from polyseme.analysis.reproduce.titles import TITLES
 
 LINES = (
     "`polyseme reproduce --data DIR --out REPORT --estimate` says for every part what is to be done and how long it "
@@ -14,10 +14,12 @@ LINES = (
     "`--task ner` a task in those that train any, `--model` any model that polyseme loads, `--static` word vectors, "
     "`--ask` sentences for Table 4, `--cove` the weights of CoVe for its rows in Tables 5 and 6.",
     "Stopped at any moment, the same command goes on. A result belongs to the model, the data, the budget and every "
-    "choice that it depends on; a report of one model or budget refuses another.",
+    "choice that it depends on; a report of one model or budget refuses another. One that is made in parts keeps its "
+    "sentences and its CoVe until others are given.",
     "`polyseme reproduce --render REPORT/reproduction.json --out PAGE.md` writes the report again from its figures.",
-    "Tables 1 to 3 and both figures share their task models. A task is trained until dev gets no better; on a share of "
-    "the data it has more epochs, up to ten times as many, because they are shorter.",
+    "Tables 1 to 3 and both figures share their task models. A run ends at its limit of epochs, or before it where dev "
+    "has not got better for some of them; the network that was best on dev counts. On a share of the data it may have "
+    "more epochs, up to ten times as many, because they are shorter.",
 )
 
 

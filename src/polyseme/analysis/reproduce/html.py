@@ -18,13 +18,15 @@ h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 1.2rem; }
 h2 { font-size: 1.25rem; margin: 3rem 0 .8rem; padding-top: 1.4rem; border-top: 1px solid var(--line); }
 p, ul { max-width: 48rem; margin: .7rem 0; } ul { padding-left: 1.2rem; } li { margin: .25rem 0; }
 nav ul { columns: 2; max-width: none; list-style: none; padding: 0; } nav li { break-inside: avoid; margin: 0; }
-a { color: #0060a0; } code { font-size: .92em; background: var(--theirs); padding: .05em .3em; border-radius: .2em; }
+a { color: #0060a0; } code { font-size: .92em; background: var(--theirs); padding: .05em .3em; border-radius: .2em;
+       white-space: nowrap; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .7rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; vertical-align: bottom; } .number { text-align: right; white-space: nowrap; }
 .theirs { background: var(--theirs); } th small { display: block; font-weight: 400; color: var(--faint); }
 figure { margin: 1.2rem 0; } img { max-width: 100%; height: auto; display: block; }
+@media (max-width: 40rem) { code { white-space: normal; } }
 @media print { h2, figure, tr { break-inside: avoid; } }
 """
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from polyseme.analysis.reproduce.bench import Bench
+from polyseme.analysis.reproduce.bench import Bench, name_model
 from polyseme.analysis.reproduce.data_sets import HELD_OUT, TEXTS, files_below, find_senses, find_texts, find_treebank
 from polyseme.analysis.reproduce.knowledge import (
     language_model_digest,
@@ -31,6 +31,7 @@ from polyseme.tasks.probe import ProbeChoices
 from polyseme.tasks.run import describe_file
 from polyseme.tasks.treebank import TagColumn
 
+COVE = "CoVe"
 #: Vectors for the words of some sentences.
 Source = Callable[[Iterable[Sequence[str]]], FrozenVectors]
 
@@ -45,7 +46,7 @@ def table_4(bench: Bench) -> Tree:
         "nearest neighbours",
         {
             "model": bench.elmo.fingerprint,
-            "static": bench.static,
+            "static": bench.static_key,
             "files": _digests(files),
             "words": budget.indexed_words,
             "questions": bench.questions,
@@ -73,8 +74,12 @@ def table_5(bench: Bench) -> Tree:
 
     seconds = (budget.semcor_sentences or 37_000) / 250
     return {
-        title: _measurement(
-            f"word senses, {title}", settings | {"vectors": key}, partial(scores, source), seconds=seconds
+        title: _if_given(
+            bench,
+            title,
+            _measurement(
+                f"word senses, {title}", settings | {"vectors": key}, partial(scores, source), seconds=seconds
+            ),
         )
         for title, (key, source) in _kinds_of_vectors(bench).items()
     }
@@ -87,7 +92,7 @@ def table_6(bench: Bench) -> Tree:
         return found
     folder, files = found
     probes = {
-        title: _probe(bench, f"en xpos, {title}", files, "xpos", key, source)
+        title: _if_given(bench, title, _probe(bench, f"en xpos, {title}", files, "xpos", key, source))
         for title, (key, source) in _kinds_of_vectors(bench).items()
     }
     return {"data": folder, "most frequent tag": _most_frequent(bench, "en", files, "xpos"), **probes}
@@ -142,6 +147,7 @@ def languages(bench: Bench) -> Tree:
         probe = _probe(bench, f"{lang} upos, biLM", files, "upos", elmo.fingerprint, _layers_of(elmo))
         rows[lang] = {
             "data": folder,
+            "model": name_model(elmo, bench.model if lang == "en" else lang),
             "most frequent tag": _most_frequent(bench, lang, files, "upos"),
             "biLM": probe,
         }
@@ -150,14 +156,23 @@ def languages(bench: Bench) -> Tree:
 
 def _kinds_of_vectors(bench: Bench) -> dict[str, tuple[Any, Source]]:
     """By title: what tells them apart, and how they are had."""
-    kinds = dict[str, tuple[Any, Source]]()
-    if bench.static != "none":
-        kinds["static"] = (bench.static, lambda sentences: TableVectors.load(bench.static, sentences))
-    if (cove := bench.cove) is not None:
-        key = [describe_file(cove)["sha256"], bench.static]
-        kinds["CoVe"] = (key, lambda sentences: CoVeVectors.load(cove, TableVectors.load(bench.static, sentences)))
+    kinds: dict[str, tuple[Any, Source]] = {"static": (bench.static_key, partial(TableVectors.load, bench.static))}
+    if (digest := bench.cove_digest) is not None:
+        kinds[COVE] = ([digest, bench.static_key], partial(_cove, bench))
     kinds["biLM"] = (bench.elmo.fingerprint, _layers_of(bench.elmo))
     return kinds
+
+
+def _cove(bench: Bench, sentences: Iterable[Sequence[str]]) -> FrozenVectors:
+    assert bench.cove is not None  # else nothing is measured with it
+    return CoVeVectors.load(bench.cove, TableVectors.load(bench.static, sentences))
+
+
+def _if_given(bench: Bench, title: str, measurement: Measurement) -> Tree:
+    """Without its weights, what was measured with CoVe before keeps its place, and nothing more can be measured."""
+    if title != COVE or bench.cove is not None or bench.shelf.record(measurement) is not None:
+        return measurement
+    return Missing("the weights of CoVe are not given (--cove)")
 
 
 def _layers_of(elmo: Elmo) -> Source:

@@ -7,8 +7,9 @@ from typing import Any
 
 from polyseme.analysis.reproduce import paper
 from polyseme.analysis.reproduce.document import PAPER, Block, Section, Table, section_of
-from polyseme.analysis.reproduce.plots import LANGUAGES, draw_senses, draw_tags
+from polyseme.analysis.reproduce.plots import draw_senses, draw_tags
 from polyseme.analysis.reproduce.scores import NONE, Verdict, absent, failures, finding, plain
+from polyseme.analysis.reproduce.titles import LANGUAGES, layer_title
 
 Figures = Mapping[str, Any]
 
@@ -16,7 +17,9 @@ Figures = Mapping[str, Any]
 def table_4(figures: Figures) -> Section:
     """Neighbours of words, and of words in their sentences."""
     lead = "The nearest neighbours of a word with one vector everywhere, and of a word in its sentence (in brackets)."
-    if "tokens" in figures:
+    if figures.get("tokens") == 0:
+        lead += " The text has no words."
+    elif "tokens" in figures:
         lead += (
             f" Of the {figures['tokens']:,} tokens ({figures['sentences']:,} sentences) of "
             f"{', '.join(figures['texts'])}, by the last layer. The paper's sentences are told in our words."
@@ -116,7 +119,7 @@ def senses(figures: Figures) -> Section:
     blocks: list[Block] = []
     if "layers" in figures:
         rows = [
-            [_layer_title(number), f"{one['same']:.3f}", f"{one['cross']:.3f}", f"{one['margin']:.3f}",
+            [layer_title(number), f"{one['same']:.3f}", f"{one['cross']:.3f}", f"{one['margin']:.3f}",
              f"{100 * one['share']:.0f} %", ", ".join(one["failed"]) if number else "all"]
             for number, one in enumerate(figures["layers"])
         ]  # fmt: skip
@@ -140,15 +143,21 @@ def languages(figures: Figures) -> Section:
                 frequent = (row["most frequent tag"] or {}).get(split)
                 layers = [f"{100 * share:.1f}" for share in row["biLM"][split]]
                 base = plain(None if frequent is None else 100 * frequent)
-                rows.append([LANGUAGES[lang], row["data"], split, base, *layers])
+                rows.append([LANGUAGES[lang], row["data"], _model(row), split, base, *layers])
     blocks: list[Block] = []
     if rows:
-        head = ["language", "treebank", "split", "most frequent tag"]
+        head = ["language", "treebank", "model", "split", "most frequent tag"]
         width = max(len(row) for row in rows)
-        head += [_layer_title(number) for number in range(width - len(head))]
+        head += [layer_title(number) for number in range(width - len(head))]
         blocks = [draw_tags(there), Table(head, [row + [NONE] * (width - len(row)) for row in rows])]
     lead = "Accuracy of a linear classifier on one layer, universal parts of speech, in per cent."
     return section_of("English, Korean, Chinese", lead, blocks, absent(figures, LANGUAGES))
+
+
+def _model(row: Figures) -> str:
+    """The name of a language's model, and the beginning of its fingerprint."""
+    model = row.get("model")
+    return f"{model['name']} {model['fingerprint'][:12]}" if model else NONE
 
 
 def _section(
@@ -173,7 +182,7 @@ def _by_layer(kinds: Figures) -> list[tuple[str, Figures, int]]:
         shares = _first_set(figures)["f1"] if "f1" in _first_set(figures) else figures["dev"]
         for layer in range(len(shares)):
             below = 0 if kind == "biLM" else 1  # CoVe has no token layer
-            title = kind if len(shares) == 1 else f"{kind}, {_layer_title(layer + below)}"
+            title = kind if len(shares) == 1 else f"{kind}, {layer_title(layer + below)}"
             found.append((title, figures, layer))
     return found
 
@@ -199,8 +208,4 @@ def _last(total: Mapping[str, float]) -> str:
 def _higher(total: Mapping[str, float], first: str, second: str) -> Verdict | None:
     if first not in total or second not in total:
         return None
-    return "yes" if total[first] > total[second] else "even" if total[first] == total[second] else "no"
-
-
-def _layer_title(number: int) -> str:
-    return f"layer {number}" if number else "token layer"
+    return "yes" if total[first] > total[second] else "equal" if total[first] == total[second] else "no"

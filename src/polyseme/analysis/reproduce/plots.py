@@ -11,8 +11,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from polyseme.analysis.reproduce.document import Picture
-from polyseme.analysis.reproduce.paper import TITLES
 from polyseme.analysis.reproduce.scores import scores
+from polyseme.analysis.reproduce.titles import LANGUAGES, TITLES, layer_title
 from polyseme.errors import MissingExtra
 
 BLUE, VERMILION, GREEN, INK, FAINT = "#0072B2", "#D55E00", "#009E73", "#333333", "#767676"
@@ -31,8 +31,9 @@ STYLE = {
     "axes.spines.right": False,
 }
 SAMPLES = (("elmo", "with ELMo"), ("baseline", "baseline"))
+#: Of lines across a picture.
+THIN = {"linewidth": 0.8, "alpha": 0.7}
 USES = (("same", "same sense"), ("cross", "two senses"))
-LANGUAGES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 
 
 def require_plots() -> None:
@@ -75,8 +76,7 @@ def draw_weights(learned: Mapping[str, Mapping[str, Sequence[Sequence[float]]]])
             rows = {task: found[place] for task, found in learned.items() if place in found}
             means = [[fmean(layer) for layer in zip(*shares, strict=True)] for shares in rows.values()]
             image = axes.imshow(means, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-            layers = ["tokens", *(f"layer {n}" for n in range(1, len(means[0])))]
-            axes.set_xticks(range(len(layers)), layers)
+            axes.set_xticks(range(len(means[0])), map(layer_title, range(len(means[0]))))
             axes.set_yticks(range(len(rows)), [TITLES[task] for task in rows])
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
@@ -117,10 +117,10 @@ def draw_tags(rows: Mapping[str, Any]) -> Picture:
             points = [(number, [100 * share]) for number, share in enumerate(row["biLM"][split])]
             _line(axes, points, color=colour, marker=mark, linestyle=dashes, label=f"{LANGUAGES[lang]} ({split})")
             if (frequent := (row["most frequent tag"] or {}).get(split)) is not None:
-                axes.axhline(100 * frequent, color=colour, linewidth=0.8, alpha=0.7, linestyle=dashes)
+                axes.axhline(100 * frequent, color=colour, linestyle=dashes, **THIN)
         _layer_axis(axes, max(len(row["biLM"]["dev"]) for row in rows.values()))
         axes.set_ylabel("accuracy, per cent")
-        axes.set_xlabel("thin lines: the most frequent tag of a word")
+        axes.errorbar([], [], color=INK, label="most frequent tag of a word", **THIN)
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 
     return _picture("languages", "Accuracy of the linear probe by layer, in each language", (6.4, 3.4), draw)
@@ -134,7 +134,7 @@ def _line(axes: Any, points: Sequence[tuple[float, Sequence[float]]], **look: An
 
 
 def _layer_axis(axes: Any, count: int) -> None:
-    axes.set_xticks(range(count), ["tokens", *(f"layer {number}" for number in range(1, count))])
+    axes.set_xticks(range(count), map(layer_title, range(count)))
     axes.margins(x=0.08)
     axes.grid(alpha=0.3)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,31 +13,29 @@ from polyseme.analysis.reproduce.html import to_html
 from polyseme.analysis.reproduce.markdown import to_markdown
 from polyseme.analysis.reproduce.measurement import write_json
 from polyseme.analysis.reproduce.parts import PARTS, Part
+from polyseme.analysis.reproduce.results import RESULTS, Results, read_results
 from polyseme.errors import InputError
 from polyseme.files.atomic import replace_when_complete
 
-RESULTS, HTML, MARKDOWN = "reproduction.json", "report.html", "report.md"
-VERSION = 1
+HTML, MARKDOWN = "report.html", "report.md"
 TITLE = "Deep contextualized word representations, measured again"
 
-Results = Mapping[str, Any]
 
-
-def read_results(path: Path) -> dict[str, Any]:
-    """What `write_report` wrote."""
+def render(path: Path, out: Path) -> list[Path]:
+    """Write the report of some results again: as a .md file, or as a folder with everything."""
+    results = read_results(path)
     try:
-        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        version = results["version"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} holds no results of polyseme reproduce ({error})") from None
-    if version != VERSION:
-        raise InputError(f"{path} was written by another version ({version}); this one reads {VERSION}")
-    return results
+        document = report(results)
+    except (LookupError, AttributeError, TypeError, ValueError) as error:  # JSON, but not of our making
+        raise InputError(f"{path} is damaged: its figures are not as polyseme reproduce writes them") from error
+    if out.suffix == ".md":
+        return write_markdown(document, out)
+    out.mkdir(parents=True, exist_ok=True)
+    return write_report(results, document, out)
 
 
-def write_report(results: Results, folder: Path) -> list[Path]:
-    """The results, the page and the Markdown with its pictures, in a folder."""
-    document = report(results)
+def write_report(results: Results, document: Document, folder: Path) -> list[Path]:
+    """The results, and the report on them as a page and as Markdown with its pictures, in a folder."""
     write_json(folder / RESULTS, results)
     _write(folder / HTML, to_html(document).encode("utf-8", "replace"))
     return [folder / HTML, *write_markdown(document, folder / MARKDOWN), folder / RESULTS]
@@ -85,7 +82,7 @@ def _about(results: Results) -> Section:
         f"Model: {model['name']}, {model['layers']} LSTM layers of {model['width']} numbers{seen} (fingerprint "
         f"`{model['fingerprint'][:12]}`). The paper's: 2 layers of 1,024 numbers, trained on the 1 Billion Word "
         "Benchmark.",
-        f"Budget: {budget} ({BUDGETS[budget].about}). Static vectors, beside ELMo and as a baseline: "
+        f"Budget {budget}: {BUDGETS[budget].about}. Static vectors, beside ELMo and as a baseline: "
         f"{results['static']}.",
         "± is the standard deviation over seeds; where there is one seed, small differences say little.",
     ]

@@ -9,7 +9,7 @@ A report belongs to one model and one budget. It may be made part by part, and b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,24 +17,22 @@ from typing import Any
 from polyseme.analysis.reproduce.bench import Bench
 from polyseme.analysis.reproduce.estimate import Pace
 from polyseme.analysis.reproduce.measurement import Measurement, Missing, Tree, leaves
-from polyseme.analysis.reproduce.parts import PARTS
+from polyseme.analysis.reproduce.parts import PARTS, Choice
 from polyseme.analysis.reproduce.plots import require_plots
-from polyseme.analysis.reproduce.report import RESULTS, VERSION, read_results, write_report
-from polyseme.errors import ConfigError, JobError
+from polyseme.analysis.reproduce.report import report, write_report
+from polyseme.analysis.reproduce.results import RESULTS, VERSION, belongings, read_results
+from polyseme.errors import InputError, JobError
 from polyseme.files.locks import exclusive
 from polyseme.tasks.training import Watch
-
-#: Of the description of a bench: figures that differ in one of these never stand in one report.
-IDENTITY = ("model", "budget", "static")
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is left to do for a part."""
+    """What is there for a part, and what is left to do."""
 
     name: str
     todo: list[Measurement]
-    done: int
+    done: frozenset[str]  #: digests; parts share some
     missing: list[str]
     seconds: float
 
@@ -42,25 +40,22 @@ class Wanted:
 class Reproduction:
     """The plan of every part, and what of it was chosen to be run."""
 
-    def __init__(self, bench: Bench, only: Sequence[str] = (), tasks: Sequence[str] = ()) -> None:
-        for name in only:
-            if name not in PARTS:
-                raise ConfigError(f"there is no part {name!r}; there are: {', '.join(PARTS)}")
+    def __init__(self, bench: Bench, choice: Choice) -> None:
         self.bench = bench
         self.trees: dict[str, Tree] = {name: part.plan(bench) for name, part in PARTS.items()}
-        self.chosen = {name: _of_tasks(name, self.trees[name], tasks) for name in only or PARTS}
+        self.chosen = choice.of(self.trees)
 
     def estimate(self) -> list[Wanted]:
-        """For each chosen part what is to be done; what parts share is counted where it comes first."""
+        """For each chosen part what is to be done; what parts share is to be done where it comes first."""
         shelf, counted, found = self.bench.shelf, set[str](), []
         pace = Pace.of(self._measurements(), shelf)
         for name, tree in self.chosen.items():
             wanted = list(leaves(tree))
             own = {one.digest: one for one in wanted if isinstance(one, Measurement)}
-            todo = [one for key, one in own.items() if key not in counted and shelf.record(one) is None]
+            done = frozenset(key for key, one in own.items() if shelf.record(one) is not None)
+            todo = [one for key, one in own.items() if key not in counted | done]
             counted |= own.keys()
             missing = list(dict.fromkeys(one.reason for one in wanted if isinstance(one, Missing)))
-            done = sum(shelf.record(one) is not None for one in own.values())
             found.append(Wanted(name, todo, done, missing, pace.seconds(todo)))
         return found
 
@@ -102,7 +97,8 @@ class Reproduction:
         return {"done": done, "planned": len(planned), "figures": self.bench.shelf.filled(tree)}
 
     def _write(self) -> list[Path]:
-        return write_report(self.results(), self.bench.out)
+        results = self.results()
+        return write_report(results, report(results), self.bench.out)
 
     def _measurements(self) -> Iterable[Measurement]:
         unique = {one.digest: one for one in leaves(self.trees) if isinstance(one, Measurement)}
@@ -112,25 +108,14 @@ class Reproduction:
         path = self.bench.out / RESULTS
         if not path.exists():
             return
-        before, now = read_results(path), self.bench.describe()
-        for key in IDENTITY:
-            if _identity(before, key) != _identity(now, key):
+        try:
+            before = belongings(read_results(path))
+        except InputError as problem:
+            raise JobError(f"{path} cannot be gone on with: {problem}; delete it, or choose another folder") from None
+        for key, (now, called) in belongings(self.bench.describe()).items():
+            earlier, called_earlier = before[key]
+            if earlier != now:
                 raise JobError(
-                    f"{self.bench.out} holds a report of another {key} ({_named(before, key)}, and now "
-                    f"{_named(now, key)}), and figures of both are never mixed; choose another folder"
+                    f"{self.bench.out} holds a report of another {key} ({called_earlier}, and now {called}), and "
+                    "figures of both are never mixed; choose another folder"
                 )
-
-
-def _identity(about: Mapping[str, Any], key: str) -> Any:
-    return about[key]["fingerprint"] if key == "model" else about[key]
-
-
-def _named(about: Mapping[str, Any], key: str) -> str:
-    return f"{about[key]['name']} {about[key]['fingerprint'][:12]}" if key == "model" else str(about[key])
-
-
-def _of_tasks(name: str, tree: Tree, tasks: Sequence[str]) -> Tree:
-    """The branches of some tasks; all if none is named, or if the part has no tasks."""
-    if not tasks or not PARTS[name].by_task:
-        return tree
-    return {task: row for task, row in tree.items() if task in tasks}

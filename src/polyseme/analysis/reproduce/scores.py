@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, Literal
 
 NONE = "–"
-Verdict = Literal["yes", "no", "even"]
+#: "even" is a difference that counts for nothing, "equal" is none at all.
+Verdict = Literal["yes", "no", "even", "equal"]
 
 
 def row_of(figures: Mapping[str, Any], task: str) -> Mapping[str, Any]:
@@ -51,31 +52,48 @@ def is_better(first: Sequence[float], second: Sequence[float]) -> Verdict | None
     if not first or not second:
         return None
     difference = fmean(first) - fmean(second)
-    noise = max(spread(first) or 0.0, spread(second) or 0.0)
-    if difference == 0 or abs(difference) < noise:
+    if difference == 0:
+        return "equal"
+    if abs(difference) < max(spread(first) or 0.0, spread(second) or 0.0):
         return "even"
     return "yes" if difference > 0 else "no"
 
 
-def tally(claim: str, found: Mapping[str, Verdict | None]) -> str | None:
+def compare(claim: str, pairs: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str | None:
+    """A claim that the first scores of every pair are higher, for which rows it holds, and where one seed says so."""
+    verdicts = {name: is_better(*pair) for name, pair in pairs.items()}
+    decided = (name for name, verdict in verdicts.items() if verdict in ("yes", "no"))
+    return tally(claim, verdicts, one_seed=[name for name in decided if all(len(side) == 1 for side in pairs[name])])
+
+
+def tally(
+    claim: str,
+    found: Mapping[str, Verdict | None],
+    *,
+    even: str = "within the spread of the seeds",
+    one_seed: Collection[str] = (),
+) -> str | None:
     """A claim of the paper, and for which of our rows it holds; None where there is nothing to say yet."""
     judged = {name: verdict for name, verdict in found.items() if verdict is not None}
     if not judged:
         return None
     holding = sum(verdict == "yes" for verdict in judged.values())
-    if all(verdict == "no" for verdict in judged.values()):
-        return f"{claim}: here for none of {len(judged)}."
-    exceptions = [
-        f"{title} {', '.join(names)}"
-        for verdict, title in (("no", "not for"), ("even", "within the spread of the seeds for"))
-        if (names := [name for name, one in judged.items() if one == verdict])
+    failing = set(judged.values()) == {"no"}
+    titles = {"even": f"{even} for", "equal": "equal for"} | ({} if failing else {"no": "not for"})
+    remarks = [
+        f"{titles[verdict]} {', '.join(names)}"
+        for verdict in ("no", "even", "equal")
+        if verdict in titles and (names := [name for name, one in judged.items() if one == verdict])
     ]
-    return f"{claim}: here for {holding} of {len(judged)}" + (f" ({'; '.join(exceptions)})" if exceptions else "") + "."
+    if one_seed:
+        remarks.append("one seed each" if len(one_seed) == len(judged) else f"one seed for {', '.join(one_seed)}")
+    count = f"{claim}: here for {holding or 'none'} of {len(judged)}"
+    return count + (f" ({'; '.join(remarks)})." if remarks else ".")
 
 
 def finding(claim: str, verdict: Verdict | None) -> str | None:
     """The same for a claim about one row."""
-    found = {"yes": "so it is here", "no": "not so here", "even": "even here"}
+    found = {"yes": "so it is here", "no": "not so here", "even": "even here", "equal": "equal here"}
     return None if verdict is None else f"{claim}: {found[verdict]}."
 
 

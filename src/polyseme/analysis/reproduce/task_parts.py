@@ -8,7 +8,7 @@ from typing import Any
 
 from polyseme.analysis.reproduce.bench import Bench
 from polyseme.analysis.reproduce.measurement import Measurement, Missing, Tree
-from polyseme.analysis.reproduce.task_runs import TaskRun, testing, training
+from polyseme.analysis.reproduce.task_runs import TaskRun, epoch_limit, testing, training
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.inputs import Where
 from polyseme.tasks.registry import find_task
@@ -96,7 +96,8 @@ def figure_2(bench: Bench) -> Tree:
 
 
 def _by_task(bench: Bench, tasks: Sequence[str], row: Grow) -> Tree:
-    """A row for each task, with what its scores are; what has no data says so in its place."""
+    """A row for each task, with what its scores are and when its runs on all data end at the latest; what has no data
+    says so in its place."""
     rows: dict[str, Any] = {}
     for task in tasks:
         found = bench.task_data(task)
@@ -104,7 +105,9 @@ def _by_task(bench: Bench, tasks: Sequence[str], row: Grow) -> Tree:
             rows[task] = found
         else:
             folder, data = found
-            rows[task] = {"data": folder, "metric": find_task(task).metric, **row(task, data)}
+            about = {"data": folder, "metric": find_task(task).metric}
+            limit = epoch_limit(TaskRun(task), bench.conditions(task))
+            rows[task] = {**about, "epoch_limit": limit, **row(task, data)}
     return rows
 
 

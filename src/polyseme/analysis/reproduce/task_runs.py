@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.analysis.reproduce.measurement import Measurement, Result, digest_of, slug
+from polyseme.analysis.reproduce.vectors import identify_static
 from polyseme.elmo import Elmo
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Preset
@@ -94,6 +95,11 @@ def testing(run: TaskRun, data: DataFiles, conditions: Conditions) -> Measuremen
     return Measurement(f"{run.title}, test", tested, measure, f"test {run.task}", 20.0)
 
 
+def epoch_limit(run: TaskRun, conditions: Conditions) -> int:
+    """The epochs after which a run ends, however dev is then."""
+    return _preset(run, conditions).training.epochs
+
+
 def _planned(run: TaskRun, data: DataFiles, conditions: Conditions) -> tuple[RunPlan, dict[str, Any]]:
     """How a run is made, in a folder whose name tells runs with other settings apart."""
     preset = _preset(run, conditions)
@@ -114,12 +120,13 @@ def _planned(run: TaskRun, data: DataFiles, conditions: Conditions) -> tuple[Run
 
 
 def _settings(plan: RunPlan, elmo: Elmo | None) -> dict[str, Any]:
-    """All that the result depends on: a model by its weights and not by its name, and no ELMo's choices without it."""
+    """All that the result depends on: models and vectors by their content, and no ELMo's choices without it."""
     about = describe(plan, elmo)
     about["model"] = elmo.fingerprint if elmo is not None else None
     about["data"] = {split: file["sha256"] for split, file in about["data"].items()}
     unused = {"model"} if elmo is not None else {"model", "layers", "mix_penalty", "elmo_dropout", "layer_norm"}
     about["inputs"] = {name: value for name, value in about["inputs"].items() if name not in unused}
+    about["inputs"]["static"] = identify_static(plan.preset.inputs.static)
     return {"kind": "train", **{name: value for name, value in about.items() if name not in ("polyseme", "version")}}
 
 

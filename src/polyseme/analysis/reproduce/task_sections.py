@@ -7,31 +7,35 @@ from typing import Any
 
 from polyseme.analysis.reproduce import paper
 from polyseme.analysis.reproduce.document import PAPER, Section, Table, section_of
-from polyseme.analysis.reproduce.paper import TITLES
 from polyseme.analysis.reproduce.scores import (
     NONE,
     absent,
+    compare,
     done,
-    is_better,
     mean,
     plain,
     row_of,
     scores,
     shown,
-    tally,
 )
+from polyseme.analysis.reproduce.titles import TITLES
 
 Figures = Mapping[str, Any]
+
+STILL_LEARNING = (
+    "A network that is best in its last epoch may not have learned all it can, so gains are partly how fast a model "
+    "learns, and not only how far it gets."
+)
 
 
 def table_1(figures: Figures) -> Section:
     """Baseline and ELMo, and how much of the baseline's error ELMo takes away."""
-    rows, better = [], {}
+    rows, pairs = [], {}
     for task, theirs in paper.TABLE_1.items():
         row = row_of(figures, task)
         split = row.get("split", "dev")
         baseline, elmo = (scores(row.get(name, {}).get(split)) for name in ("baseline", "elmo"))
-        better[TITLES[task]] = is_better(elmo, baseline)
+        pairs[TITLES[task]] = (elmo, baseline)
         about = f"{row['metric']}, {row['data']} ({split})" if row else NONE
         rows.append([
             TITLES[task], about, shown(baseline), shown(elmo),
@@ -42,8 +46,10 @@ def table_1(figures: Figures) -> Section:
     head = ["task", "score, data", "baseline", "+ ELMo", "gain", "less error", "seeds"]
     head += [PAPER + name for name in ("best before", "baseline", "+ ELMo", "gain / less error")]
     lead = "Task models without ELMo and with it. Less error is the share of the baseline's error that ELMo takes away."
+    ended = _ended(figures)
     notes = [
-        tally("ELMo is better than the baseline (in the paper for 6 of 6)", better),
+        compare("ELMo is better than the baseline (in the paper for 6 of 6)", pairs),
+        ended and f"{ended} {STILL_LEARNING}",
         _trained_on(figures),
         _sets(figures),
         *absent(figures, TITLES),
@@ -56,10 +62,11 @@ def table_2(figures: Figures) -> Section:
     columns = {"baseline": "baseline", "last": "last layer", "lambda_1": "all, λ = 1", "lambda_0.001": "all, λ = 0.001"}
     found = _found(figures, columns)
     notes = [
-        tally("All layers (λ = 0.001) beat the last one (paper: 3 of 3)", _compare(found, "lambda_0.001", "last")),
-        tally("Layers that may differ (λ = 0.001) beat near-even ones (λ = 1; paper: 3 of 3)",
-              _compare(found, "lambda_0.001", "lambda_1")),
-        tally("The last layer alone beats the baseline (paper: 3 of 3)", _compare(found, "last", "baseline")),
+        compare("All layers (λ = 0.001) beat the last one (paper: 3 of 3)", _pairs(found, "lambda_0.001", "last")),
+        compare("Layers that may differ (λ = 0.001) beat near-even ones (λ = 1; paper: 3 of 3)",
+                _pairs(found, "lambda_0.001", "lambda_1")),
+        compare("The last layer alone beats the baseline (paper: 3 of 3)", _pairs(found, "last", "baseline")),
+        _ended(figures),
         *absent(figures, TITLES),
     ]  # fmt: skip
     lead = (
@@ -73,10 +80,11 @@ def table_3(figures: Figures) -> Section:
     columns = {"input": "input", "both": "input and output", "output": "output"}
     found = _found(figures, columns)
     notes = [
-        tally(
-            "Input and output beat the input alone (paper: SQuAD and SNLI, not SRL)", _compare(found, "both", "input")
+        compare(
+            "Input and output beat the input alone (paper: SQuAD and SNLI, not SRL)", _pairs(found, "both", "input")
         ),
-        tally("The input alone beats the output alone (paper: 3 of 3)", _compare(found, "input", "output")),
+        compare("The input alone beats the output alone (paper: 3 of 3)", _pairs(found, "input", "output")),
+        _ended(figures),
         *absent(figures, TITLES),
     ]
     lead = "Dev scores with ELMo joined to the task's input, to the output of its encoder, or to both."
@@ -102,14 +110,38 @@ def _side_by_side(
     return Table(["task", *columns.values(), "seeds", *(PAPER + title for title in columns.values())], rows)
 
 
-def _compare(found: Mapping[str, Mapping[str, list[float]]], first: str, second: str) -> dict[str, Any]:
-    return {TITLES[task]: is_better(row[first], row[second]) for task, row in found.items()}
+def _pairs(
+    found: Mapping[str, Mapping[str, list[float]]], first: str, second: str
+) -> dict[str, tuple[list[float], list[float]]]:
+    return {TITLES[task]: (row[first], row[second]) for task, row in found.items()}
+
+
+def _ended(figures: Figures) -> str | None:
+    """How many runs ended at their limit of epochs, and how many were best in their last one."""
+    runs = [(run, row["epoch_limit"]) for task in figures if "epoch_limit" in (row := row_of(figures, task))
+            for run in _trained(row)]  # fmt: skip
+    if not runs:
+        return None
+    at_limit = sum(run["epochs"] >= limit for run, limit in runs)
+    best_last = sum(run["epochs"] == run["best_epoch"] for run, _ in runs)
+    return (
+        f"Of {len(runs)} training runs {at_limit} ended at their limit of epochs; in {best_last} the last epoch was "
+        "the best on dev."
+    )
+
+
+def _trained(tree: Any) -> list[Mapping[str, Any]]:
+    """The results of training runs, anywhere in a row."""
+    if isinstance(tree, Mapping):
+        return [tree] if "best_epoch" in tree else [run for branch in tree.values() for run in _trained(branch)]
+    return [run for branch in tree for run in _trained(branch)] if isinstance(tree, list) else []
 
 
 def _gain(baseline: float | None, elmo: float | None) -> tuple[str, str]:
     if baseline is None or elmo is None:
         return NONE, NONE
-    return f"{elmo - baseline:+.2f}", f"{100 * (elmo - baseline) / (100 - baseline):.1f} %"
+    less = f"{100 * (elmo - baseline) / (100 - baseline):.1f} %" if baseline < 100 else NONE
+    return f"{elmo - baseline:+.2f}", less
 
 
 def _count(*columns: Sequence[float]) -> str:
@@ -121,8 +153,13 @@ def _count(*columns: Sequence[float]) -> str:
 
 
 def _with_spread(value: float, spread: float | None) -> str:
-    digits = 1 if round(value, 1) == value else 2
-    return f"{value:.{digits}f}" + (f" ± {spread:g}" if spread is not None else "")
+    digits = _digits(value)
+    return f"{value:.{digits}f}" + (f" ± {spread:.{max(digits, _digits(spread))}f}" if spread is not None else "")
+
+
+def _digits(value: float) -> int:
+    """Behind the point, as the paper writes it."""
+    return 1 if round(value, 1) == value else 2
 
 
 def _sets(figures: Figures) -> str | None:
@@ -133,7 +170,9 @@ def _sets(figures: Figures) -> str | None:
 
 
 def _trained_on(figures: Figures) -> str | None:
-    """How many examples each task had."""
+    """How many examples each task had, beside those of the paper's set where it is known."""
     runs = {task: row_of(figures, task).get("baseline", {}).get("dev", ()) for task in TITLES}
     found = {task: run["examples"]["train"] for task, all_of_it in runs.items() for run in done(all_of_it)}
-    return f"Trained on: {', '.join(f'{TITLES[task]} {count:,}' for task, count in found.items())}." if found else None
+    theirs = {task: f" (the paper's set {count:,})" for task, count in paper.TRAINED_ON.items()}
+    shown_counts = ", ".join(f"{TITLES[task]} {count:,}{theirs.get(task, '')}" for task, count in found.items())
+    return f"Trained on: {shown_counts}." if found else None

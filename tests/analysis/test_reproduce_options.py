@@ -1,0 +1,169 @@
+"""What `polyseme reproduce` is given: noticed at once if it is wrong, remembered by a report that is made in parts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from command_line import polyseme, refusal
+from paper_data import TINY
+from reproduced import Reproduced, figures
+from torch import nn
+
+from polyseme.analysis.reproduce.budgets import BUDGETS
+from polyseme.analysis.reproduce.measurement import digest_of
+from polyseme.analysis.reproduce.task_runs import Conditions, TaskRun, training
+from polyseme.elmo import Elmo
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.static import PACKAGE
+
+COMMITTED = Path(__file__).parents[2] / "benchmarks" / "results" / "reproduction.json"
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reproduced]:
+    """Data and a model, and nothing measured yet."""
+    folder = tmp_path_factory.mktemp("options")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BUDGETS, "quick", TINY)
+        patch.setenv("POLYSEME_CACHE", str(folder / "cache"))
+        yield Reproduced(folder)
+
+
+def cove(path: Path, width: int = 4) -> str:
+    """Weights that read vectors of so many numbers."""
+    torch.save(nn.LSTM(width, 3, num_layers=2, bidirectional=True).state_dict(), path)
+    return str(path)
+
+
+def test_questions_stay_until_others_are_given(given: Reproduced, tmp_path: Path) -> None:
+    asked = ("--ask", "Your [cat] is on the bank.", "--ask", "Here is a [play].")
+    given.run("--only", "table4", *asked, out=tmp_path)
+    before = figures(tmp_path)["table4"]
+    given.run("--only", "senses", out=tmp_path)
+    assert figures(tmp_path)["table4"] == before
+    assert [one["question"] for one in before["biLM"]] == list(asked[1::2])
+    given.run("--only", "senses", "--ask", "The [bank].", out=tmp_path)
+    assert figures(tmp_path)["table4"] is None
+
+
+def test_cove_stays_where_it_was_measured(given: Reproduced, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    given.run("--only", "table5", "--cove", cove(tmp_path / "cove.pth"), out=out)
+    before = figures(out)["table5"]["CoVe"]
+    assert before
+    said = given.run("--only", "table6", out=out).stderr
+    assert "table6: skipped, the weights of CoVe are not given (--cove)" in said
+    assert figures(out)["table5"]["CoVe"] == before
+    assert "table6: skipped" not in given.run("--only", "senses", out=out).stderr
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert "| CoVe, layer 1 | – | – | 93.3 |" in text
+
+
+def to_do(given: Reproduced, part: str, *options: str, out: Path) -> int:
+    rows = [line.split("\t") for line in given.run("--only", part, *options, "--estimate", out=out).stdout.splitlines()]
+    return int(rows[1][2])
+
+
+def test_static_vectors_are_known_by_their_content(given: Reproduced, tmp_path: Path) -> None:
+    copy, out = tmp_path / "copy.txt", tmp_path / "report"
+    shutil.copy(given.static, copy)
+    given.run("--only", "table4,table5", out=out)
+    for part in ("table4", "table5"):
+        assert to_do(given, part, "--static", str(copy), out=out) == 0
+    copy.write_text(copy.read_text().replace("3.5", "2.5"))
+    for part in ("table4", "table5"):
+        assert to_do(given, part, "--static", str(copy), out=out) == 1
+    refused = given.run("--only", "senses", "--static", str(copy), out=out, code=1).stderr
+    assert "holds a report of another choice of static vectors (vectors.txt " in refused
+
+
+def test_task_runs_know_static_vectors_by_their_content(given: Reproduced, tmp_path: Path) -> None:
+    data = find_task("ner").find(given.data / "ner" / "uner-ewt")
+
+    def settings(static: str) -> Any:
+        return training(TaskRun("ner"), data, Conditions(tmp_path, None, "en", changes={"static": static})).settings
+
+    copy = tmp_path / "copy.txt"
+    shutil.copy(given.static, copy)
+    assert digest_of(settings(str(copy))) == digest_of(settings(given.static))
+    copy.write_text("the 1 2 3 4\n")
+    assert digest_of(settings(str(copy))) != digest_of(settings(given.static))
+    assert settings(PACKAGE)["inputs"]["static"] == PACKAGE  # so that what was measured before is found
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--ask", "No word is marked."), "no word is marked in 'No word is marked.'"),
+        (("--ask", "[Two] [words]."), "2 are marked: [Two], [words]"),
+        (("--cove", "nope.pth"), "there is no file nope.pth"),
+        (("--data", "nope"), "there is no folder nope with data sets"),
+        (("--static", "nope.txt"), "there is no file nope.txt"),
+        (("--static", "none", "--only", "table4"), "give a file of them, or glove-6b-50d"),
+        (("--task", "pos", "--only", "table1"), "the task 'pos' is in none of table1; they train: squad, snli, srl"),
+        (("--task", "coref", "--only", "table2,senses"), "the task 'coref' is in none of table2, senses"),
+        (("--task", "ner", "--only", "table4"), "the task 'ner' is in none of table4; they train none"),
+        (("--task", "nre"), "there is no task 'nre'"),
+        (("--only", "table7"), "there is no part 'table7'; there are: table1, table2"),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_model_is_loaded(
+    given: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], said: str
+) -> None:
+    def load(*given: Any, **options: Any) -> None:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(Elmo, "from_pretrained", load)
+    monkeypatch.chdir(tmp_path)
+    assert said in given.run(*options, out=tmp_path / "report", code=1).stderr
+    assert not (tmp_path / "report").exists()
+
+
+def test_cove_that_reads_other_vectors_is_refused_at_once(given: Reproduced, tmp_path: Path) -> None:
+    weights = cove(tmp_path / "cove.pth", width=5)
+    refused = given.run("--cove", weights, "--estimate", out=tmp_path / "report", code=1).stderr
+    assert "cove.pth reads word vectors of 5 numbers" in refused
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (COMMITTED.read_text(encoding="utf-8"), "it does not say which model, budget and static vectors"),
+        (json.dumps({"version": 1, "model": "en", "budget": "quick", "static": "x"}), "it does not say which model"),
+        (json.dumps({"version": 1, "questions": "one"}), "its questions are no list of sentences"),
+        ("{", "holds no results of polyseme reproduce"),
+    ],
+)
+def test_a_folder_with_other_results_is_refused(given: Reproduced, tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "reproduction.json").write_text(content, encoding="utf-8")
+    assert said in given.run("--only", "senses", out=tmp_path, code=1).stderr
+    assert (tmp_path / "reproduction.json").read_text(encoding="utf-8") == content
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"parts": 3},
+        {"parts": {"table1": []}},
+        {"parts": {"table1": {"figures": {"ner": 5}}}},
+        {"parts": {"table4": {"figures": {"tokens": "many"}}}},
+        {"parts": {"figure1": {"figures": {"snli": {"baseline": [{}], "elmo": [{}]}}}}},
+        {"parts": {}, "model": "en", "budget": "huge"},
+    ],
+)
+def test_damaged_results_are_refused_in_one_sentence(tmp_path: Path, damaged: dict[str, Any]) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"version": 1, **damaged}), encoding="utf-8")
+    assert "results.json is damaged" in refusal("reproduce", "--render", str(path), "--out", str(tmp_path / "page.md"))
+    assert not (tmp_path / "page.md").exists()
+
+
+def test_results_are_written_again_into_a_folder(tmp_path: Path) -> None:
+    polyseme("reproduce", "--render", str(COMMITTED), "--out", str(tmp_path / "again"))
+    assert (tmp_path / "again" / "reproduction.json").read_bytes() == COMMITTED.read_bytes()
