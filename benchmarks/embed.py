@@ -31,6 +31,7 @@ import numpy as np
 import torch
 from embed_peers import CACHE, python_of
 from embed_report import report, write_report
+from shared_data import DATA
 
 from polyseme.formats.bilm_tf import save_bilm_tf
 from polyseme.formats.model import StoredModel
@@ -40,8 +41,7 @@ from polyseme.text.characters import BYTE_ALPHABET, SENTENCE_BEGIN, SENTENCE_END
 from polyseme.text.indexing import Indexer
 
 HERE = Path(__file__).parent
-SHARED = Path(os.environ.get("POLYSEME_SHARED", HERE.parents[1] / "shared"))
-WIKITEXT = SHARED / "data/lm/wikitext-2/wiki.test.tokens.xz"
+WIKITEXT = DATA / "lm/wikitext-2/wiki.test.tokens.xz"
 RESULTS = HERE / "results/embed.json"
 
 WIDE = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))

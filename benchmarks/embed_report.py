@@ -181,7 +181,7 @@ def report(result: dict[str, Any]) -> str:
 
 def introduction(result: dict[str, Any]) -> str:
     text, machine = result["text"], result["machine"]
-    others = median(turn["others"] for part in result["parts"] for turn in part["turns"] if not turn["busy"])
+    others = ", ".join(f"{part['size']} on {part['cores']} {others_had(part):.0%}" for part in result["parts"])
     gemm = {part["cores"]: [] for part in result["parts"]}
     for part in result["parts"]:
         gemm[part["cores"]] += part["gemm"]
@@ -191,10 +191,15 @@ def introduction(result: dict[str, Any]) -> str:
         f"{quick}{text['sentences']:,} sentences of {text['file']}, {text['tokens']:,} tokens, "
         f"{result['distinct_tokens']:,} of them distinct; random weights, the same for all. {machine['processor']}, "
         f"{machine['cores']} cores, torch {result['torch']}; a plain matrix product ran at {rates} of them. Other "
-        f"programs had {others:.0%} of the machine meanwhile (median). On one core the clock is CPU time, on two wall "
-        "time. Cold: no token has been seen before. The peers' best batch is the better of 32 and 64; sorted means "
-        "that the user sorted the sentences by length for them."
+        f"programs had a share of the machine meanwhile (medians, by cores: {others}), so on one core the clock is CPU "
+        "time, on two wall time. Cold: no token has been seen before. The peers' best batch is the better of 32 and 64; "
+        "sorted means that the user sorted the sentences by length for them."
     )
+
+
+def others_had(part: dict[str, Any]) -> float:
+    """The share of the machine that other programs had, without the one that was started to be in the way."""
+    return median(turn["others"] for turn in part["turns"] if not turn["busy"])
 
 
 def target_table(result: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 from pages import fill_in, table
+from shared_data import DATA
 
 from polyseme.formats.detect import load
 from polyseme.pretrain.build import trained_model
@@ -27,7 +28,7 @@ from polyseme.pretrain.threads import side_by_side
 from polyseme.pretrain.trainer import StepReport
 
 HERE = Path(__file__).parent
-SHARED = HERE.parents[1] / "shared" / "data" / "corpora" / "en"
+TEXTS = DATA / "corpora/en"
 RESULT = HERE / "results" / "half_hour.json"
 WORDS = 50_000
 CHANGES = [
@@ -96,8 +97,8 @@ def write_page(result: dict[str, object]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--text", type=Path, default=SHARED / "enwiki-core-1.txt.xz")
-    parser.add_argument("--held-out", type=Path, default=SHARED / "enwiki-heldout.txt.xz")
+    parser.add_argument("--text", type=Path, default=TEXTS / "enwiki-core-1.txt.xz")
+    parser.add_argument("--held-out", type=Path, default=TEXTS / "enwiki-heldout.txt.xz")
     options = parser.parse_args()
     run = train(options.work, options.text, options.held_out)
     result = measure(options.work, run, options.held_out)

@@ -19,12 +19,12 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from shared_data import DATA
 
 from polyseme.pretrain.corpus import open_corpus
 from polyseme.pretrain.prepare import prepare
 
-SHARED = Path(os.environ.get("POLYSEME_SHARED", Path(__file__).parents[2] / "shared"))
-SHARD = SHARED / "data/corpora/en/enwiki-core-1.txt.xz"
+SHARD = DATA / "corpora/en/enwiki-core-1.txt.xz"
 RESULTS = Path(__file__).parent / "results/prepare.json"
 REPEATS = 3
 TARGET = 100_000  # tokens a second, pre-tokenised, 2 workers

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from pages import fill_in, table
 from plain_port import PlainPort
+from shared_data import DATA
 
 from polyseme.pretrain.batches import Batch, TypeTable, pack_sentences
 from polyseme.pretrain.build import new_model
@@ -34,7 +35,7 @@ from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
 from polyseme.pretrain.trainer import Training, new_optimizer, step_softmax, train_step
 
 HERE = Path(__file__).parent
-TEXT = HERE.parents[1] / "shared" / "data" / "corpora" / "en" / "enwiki-core-1.txt.xz"
+TEXT = DATA / "corpora/en/enwiki-core-1.txt.xz"
 RESULT = HERE / "results" / "pretrain.json"
 ROWS, STEPS, WORDS = 64, 20, 50_000
 SHAPES = {

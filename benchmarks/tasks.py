@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 
 import torch
 from pages import fill_in, table
+from shared_data import DATA
 
 from polyseme.analysis.reproduce.data_sets import find_task_data
 from polyseme.analysis.reproduce.measurement import Missing, Shelf
@@ -40,7 +40,6 @@ from polyseme.tasks.wsd import evaluate_senses
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tasks.json"
 WORK = HERE.parent / "runs" / "tasks"
-DATA = Path(os.environ.get("POLYSEME_SHARED", HERE.parents[1] / "shared")) / "data"
 
 #: Nothing is trained for word senses: one row for each layer, beside WordNet's first sense.
 SENSES, SENSE_SETS = "wsd", {"dev": "semeval2007", "test": "ALL"}

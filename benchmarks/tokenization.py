@@ -21,13 +21,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from shared_data import DATA
+
 from polyseme.text.tokenization import Span, split_text
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tokenization.json"
 PAGE = HERE.parent / "docs" / "tokenization.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
-DATA = Path(os.environ.get("POLYSEME_SHARED", HERE.parents[1] / "shared")) / "data"
 
 TREEBANKS = {"en_ewt": "en", "ko_gsd": "ko", "zh_gsd": "zh", "zh_gsdsimp": "zh"}
 NAMES = {

@@ -68,7 +68,9 @@ def train(
     cache: Annotated[
         Path | None, typer.Option(help="Folder for the biLM's layers, if not the user's own.", metavar="DIR")
     ] = None,
-    lang: Annotated[str, typer.Option(help="How raw text will be split, where no biLM says it.")] = "en",
+    lang: Annotated[
+        str | None, typer.Option(help="How text is split; unless given as the biLM says, without one as English.")
+    ] = None,
     resume: ResumeRun = False,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     device: Device = "cpu",

@@ -67,7 +67,7 @@ class RunPlan:
     budget: str = "paper"  #: the preset's name
     seed: int = 0
     device: str = "cpu"
-    lang: str = "en"  #: how raw text is split, where no biLM says it
+    lang: str | None = None  #: how raw text is split; unless given as the biLM says, without one as English
     cache: Path | None = None  #: folder of the biLM's layers; the user's own unless given
     dev_examples: int = 0  #: of dev, evenly spread over it; 0 for all
 
@@ -180,7 +180,7 @@ def describe(plan: RunPlan, elmo: Elmo | None) -> dict[str, Any]:
         "task": plan.task,
         "budget": plan.budget,
         "seed": plan.seed,
-        "lang": elmo.lang if elmo is not None else plan.lang,
+        "lang": plan.lang or (elmo.lang if elmo is not None else "en"),
         "inputs": asdict(plan.preset.inputs),
         "network": asdict(plan.preset.network),
         "training": asdict(plan.preset.training),

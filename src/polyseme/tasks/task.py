@@ -71,7 +71,7 @@ class Task:
     def predict(self, items: str | dict[str, Any] | Iterable[Item]) -> list[dict[str, Any]]:
         """A text or JSON object, or many → one record for each example in them, in order.
 
-        Of many, each is a text, a list of tokens, or an object with the fields that the task's pages name.
+        Of many, each is a text, a list of tokens, or an object with the fields that docs/tasks.md names.
         """
         many = [items] if isinstance(items, str | dict) else items
         return [self.definition.record(example, answer) for example, answer in self.stream(many)]
@@ -113,7 +113,7 @@ class Task:
         return self.definition.score([answer for _, answer in self.answer(examples)], examples)
 
     def split(self, text: str) -> list[Sentence]:
-        return self.elmo.split(text) if self.elmo is not None else split_text(text, self.about["lang"])
+        return split_text(text, self.about["lang"])
 
     def _learn_words(self, words: set[str]) -> None:
         """Get static vectors for words that training did not meet, where their source is at hand."""
