@@ -192,8 +192,8 @@ def introduction(result: dict[str, Any]) -> str:
         f"{result['distinct_tokens']:,} of them distinct; random weights, the same for all. {machine['processor']}, "
         f"{machine['cores']} cores, torch {result['torch']}; a plain matrix product ran at {rates} of them. Other "
         f"programs had a share of the machine meanwhile (medians, by cores: {others}), so on one core the clock is CPU "
-        "time, on two wall time. Cold: no token has been seen before. The peers' best batch is the better of 32 and 64; "
-        "sorted means that the user sorted the sentences by length for them."
+        "time, on two wall time. Cold: no token has been seen before. The peers' best batch is the better of 32 and "
+        "64; sorted means that the user sorted the sentences by length for them."
     )
 
 

@@ -44,10 +44,11 @@ def test_every_error_is_one_that_the_command_line_prints(name: str) -> None:
 
 
 def test_what_happened_to_an_array() -> None:
-    missing, shape = MissingTensor("char_embed"), WrongShape("CNN/b_cnn_0", (32,), (3, 4))
-    assert str(missing) == "the array 'char_embed' is missing"
+    missing = MissingTensor("w.hdf5", "char_embed", "it holds no arrays at all")
+    shape = WrongShape("w.hdf5", "CNN/b_cnn_0", (32,), (3, 4))
+    assert str(missing) == "w.hdf5: the array 'char_embed' is missing; it holds no arrays at all"
     assert missing.name == "char_embed"
-    assert str(shape) == "the array 'CNN/b_cnn_0' has shape [3, 4] where [32] was expected"
+    assert str(shape) == "w.hdf5: the array 'CNN/b_cnn_0' has shape [3, 4] where [32] was expected"
     assert (shape.name, shape.expected, shape.found) == ("CNN/b_cnn_0", (32,), (3, 4))
     assert isinstance(missing, FormatError)
     assert isinstance(shape, FormatError)
@@ -60,7 +61,13 @@ def test_a_missing_extra_says_how_to_install_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [InputError("x"), MissingTensor("a"), WrongShape("a", (1,), (2,)), MissingExtra("feature", "files")]
+    "error",
+    [
+        InputError("x"),
+        MissingTensor("file", "a", "b is"),
+        WrongShape("file", "a", (1,), (2,)),
+        MissingExtra("feature", "files"),
+    ],
 )
 def test_errors_cross_process_borders(error: PolysemeError) -> None:
     """Workers send their errors home by pickle; an exception with its own arguments must survive that."""

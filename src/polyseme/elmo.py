@@ -210,8 +210,11 @@ class Elmo:
             layers, final = self.engine.encode_carrying(sentences, start, progress=progress)
             self._memory = self._memory.replace_rows(final) if self._memory else final
             return layers
-        start = self._memory.expand(len(sentences)) if self._memory else None
-        return self.engine.encode(sentences, start, progress=progress)
+        return self.engine.encode(sentences, self.start(len(sentences)), progress=progress)
+
+    def start(self, count: int) -> BiLMState | None:
+        """Where so many sentences start if the state is not carried: None for the zero state."""
+        return self._memory.expand(count) if self._memory else None
 
     def _encoding(self, text: _Text, layers: list[Floats]) -> Encoding:
         ends = np.cumsum([len(sentence) for sentence in text.sentences], dtype=np.int64).tolist()

@@ -99,3 +99,10 @@ def _not_once(word: str, positions: list[int], tokens: list[str]) -> str:
         )
     shown = ", ".join(repr(token) for token in tokens[:20]) + (", …" if len(tokens) > 20 else "")
     return f"there is no token {word!r} here; there are: {shown or 'none'}"
+
+
+def unit(vectors: Floats) -> Floats:
+    """[..., W] → the same directions with length one; zero stays zero."""
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled: Floats = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
+    return scaled

@@ -37,16 +37,16 @@ class FormatError(PolysemeError):
 class MissingTensor(FormatError):
     """An array that the format promises is not there."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"the array {name!r} is missing")
+    def __init__(self, source: str, name: str, found: str) -> None:
+        super().__init__(f"{source}: the array {name!r} is missing; {found}")
         self.name = name
 
 
 class WrongShape(FormatError):
     """An array has another shape than the options promise."""
 
-    def __init__(self, name: str, expected: tuple[int, ...], found: tuple[int, ...]) -> None:
-        super().__init__(f"the array {name!r} has shape {list(found)} where {list(expected)} was expected")
+    def __init__(self, source: str, name: str, expected: tuple[int, ...], found: tuple[int, ...]) -> None:
+        super().__init__(f"{source}: the array {name!r} has shape {list(found)} where {list(expected)} was expected")
         self.name, self.expected, self.found = name, expected, found
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polyseme.analysis import search
 from polyseme.analysis.search import nearest
-from polyseme.tasks.frozen import unit
+from polyseme.encoding import unit
 
 
 @given(

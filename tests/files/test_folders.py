@@ -54,6 +54,16 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a"]
 
 
+def test_a_folder_gives_way_to_a_new_one_also_after_a_kill_and_nothing_else_does(tmp_path: Path) -> None:
+    for left in ("a", "a.old", "a.partial.old"):
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "earlier").write_text("x")
+    with folder_when_complete(tmp_path / "a", replace=True) as folder:
+        (folder / "new").write_text("x")
+    assert names(tmp_path) == ["a", "a.old"], "a user's own copy stays"
+    assert names(tmp_path / "a") == ["new"]
+
+
 def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="a cannot be written"), folder_when_complete(tmp_path / "a"):
         (tmp_path / "a").mkdir()

@@ -14,12 +14,11 @@ import numpy as np
 from polyseme.analysis.index import Index, Neighbour, Occurrence
 from polyseme.analysis.senses import closeness, read_senses
 from polyseme.elmo import Elmo
-from polyseme.encoding import Floats
+from polyseme.encoding import Floats, unit
 from polyseme.engine.progress import Progress
 from polyseme.errors import ConfigError
 from polyseme.lm.lexicon import Substitute
 from polyseme.lm.places import find_place
-from polyseme.tasks.frozen import unit
 
 DATA = Path(__file__).parent / "data"
 

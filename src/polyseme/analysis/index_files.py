@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from polyseme.embed.description import InputFile
 from polyseme.embed.passages import Passage
+from polyseme.encoding import unit
 from polyseme.errors import InputError
 from polyseme.files.atomic import replace_when_complete
 from polyseme.files.mapped import map_file
-from polyseme.tasks.frozen import unit
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo

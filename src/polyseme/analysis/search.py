@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from polyseme.encoding import unit
 from polyseme.engine.threads import one_intraop_thread
-from polyseme.tasks.frozen import unit
 
 Floats = npt.NDArray[np.floating[Any]]
 Rows = npt.NDArray[np.int64]

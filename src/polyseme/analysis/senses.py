@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.elmo import Elmo
+from polyseme.encoding import unit
 from polyseme.errors import ConfigError, InputError
 from polyseme.lm.places import find_place
 from polyseme.target import read_target
-from polyseme.tasks.frozen import unit
 
 Floats = npt.NDArray[np.float32]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from polyseme.cli.options import Field, Lang, ModelArgument, TwoThreads
-from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.tables import escaped, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
     from polyseme.pretrain.evaluate import Likelihood
@@ -142,7 +142,7 @@ class _Report:
             perplexities = [figures[name] for name in COLUMNS[:3]]
             cells = [f"{value:,.2f}" if value is not None else "" for value in perplexities]
             cells += [f"{figures['bits_per_byte']:.4f}", f"{figures['tokens']:,}", f"{figures['unknown_rate']:.2%}"]
-            table.add_row(file, *([document] if self.per_document else []), *cells)
+            table.add_row(escaped(file), *([document] if self.per_document else []), *cells)
         print_table(table)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.cli.options import Field, Lang, Model, State
-from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.tables import bar, escaped, new_table, on_terminal, print_table, print_tsv
 from polyseme.text.vocabulary import BEGIN, END
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _print_token_tables(scored: Scored) -> None:
         for number, total in enumerate(score.totals):
             table = new_table("", "bits, read forward", " ", "bits, read backward", "  ", left=("", " ", "  "))
             for _, token, unknown, forward, backward in (row for row in rows if row[0] == number):
-                shown = f"{token} [dim](unknown)[/dim]" if unknown else _escaped(token)
+                shown = escaped(token) + (" [dim](unknown)[/dim]" if unknown else "")
                 table.add_row(shown, *_bits_and_bar(forward), *_bits_and_bar(backward))
             forward_perplexity, backward_perplexity = total.perplexities
             table.add_section()
@@ -182,7 +182,7 @@ def _print_sentence_table(scored: Scored) -> None:
             figures = (_bits(total.forward), _bits(total.backward), *total.perplexities)
             words = " ".join(score.tokens[begin:end])
             table.add_row(
-                str(end - begin), *map(_shown, figures), _escaped(words if len(words) < 60 else words[:59] + "…")
+                str(end - begin), *map(_shown, figures), escaped(words if len(words) < 60 else words[:59] + "…")
             )
     print_table(table)
 
@@ -198,9 +198,3 @@ def _bits_and_bar(log_probability: float | None) -> tuple[str, str]:
 
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:,.1f}"
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

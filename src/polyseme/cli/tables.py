@@ -27,6 +27,13 @@ def print_tsv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         typer.echo("\t".join(_plain(value) for value in row))
 
 
+def escaped(text: str) -> str:
+    """Text for a cell: brackets stay brackets."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
 def new_table(*columns: str, title: str | None = None, left: Sequence[str] = ()) -> Table:
     """An empty table whose columns are numbers, but for those that ``left`` names."""
     from rich import box

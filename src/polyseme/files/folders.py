@@ -50,9 +50,10 @@ def _put_folder_in_place(beside: Path, final: Path, replace: bool) -> None:
         sync(file)
     if os.name == "posix":
         sync(beside)
-    old = final.with_name(final.name + ".old")
+    old = beside.with_name(beside.name + ".old")  # no name that a user might choose
     if final.exists():
         if replace:
+            shutil.rmtree(old, ignore_errors=True)  # left by a process that was killed below
             final.rename(old)
         else:
             final.rmdir()  # empty, or this fails; Windows renames over no folder

@@ -62,7 +62,7 @@ class ArrayFile:
             if name not in self.arrays:
                 raise self.missing(name)
             if (found := self.arrays[name].shape) != expected:
-                raise FormatError(f"{self.name}: {WrongShape(name, expected, found)}")
+                raise WrongShape(self.name, name, expected, found)
             if not self.arrays[name].floating:
                 raise FormatError(
                     f"{self.name}: the array {name!r} holds values of type {self.arrays[name].kind}, "
@@ -81,11 +81,11 @@ class ArrayFile:
             )
         return values
 
-    def missing(self, name: str) -> FormatError:
+    def missing(self, name: str) -> MissingTensor:
         """The error for an array that is not there, with the nearest name that is."""
         near = difflib.get_close_matches(name, self.arrays, n=1, cutoff=0.0)
         found = f"the nearest name in it is {near[0]!r}" if near else "it holds no arrays at all"
-        return FormatError(f"{self.name}: {MissingTensor(name)}; {found}")
+        return MissingTensor(self.name, name, found)
 
     def _check_size(self, names: Iterable[str]) -> None:
         promised = sum(self.arrays[name].bytes for name in names)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from polyseme.elmo import WARM_TEXT, Elmo
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 
 
@@ -32,10 +32,8 @@ def read(elmo: Elmo, sentences: Sequence[Sequence[str]]) -> list[Outputs]:
             'probabilities should not depend on earlier calls, but state is "carry"; load the model with state "reset" '
             'or "warm"'
         )
-    start = None
-    if elmo.state == "warm":
-        _, state = elmo.engine.encode_carrying([WARM_TEXT.split()])
-        start = state.expand(len(sentences))
     size = elmo.config.projection
-    top = [layers[-1] for layers in elmo.engine.encode(sentences, start, keep_boundaries=True)]  # [N+2, W] each
+    top = [
+        layers[-1] for layers in elmo.engine.encode(sentences, elmo.start(len(sentences)), keep_boundaries=True)
+    ]  # [N+2, W] each
     return [Outputs(h[:, :size], h[:, size:] if elmo.config.bidirectional else None) for h in top]

@@ -6,6 +6,7 @@ that the page opens at once.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from typing import Literal
 
 from polyseme.analysis.index import Index
 from polyseme.elmo import Elmo, State
-from polyseme.errors import ConfigError, PolysemeError
+from polyseme.errors import ConfigError
 from polyseme.formats.detect import bundled_models
 from polyseme.lm.lexicon import Lexicon
 from polyseme.serve.limits import Refusal
@@ -76,7 +77,7 @@ class ServedModel:
         )
 
     def describe(self) -> dict[str, object]:
-        """For /health."""
+        """For /models."""
         stored = self.elmo.stored
         return {
             "name": self.name,
@@ -133,7 +134,10 @@ class Models:
                 try:
                     model.index = Index.in_memory(model.elmo, self._lines(model.elmo.lang))
                     model.index_state = "ready"
-                except PolysemeError:
+                except _Closing:
+                    raise
+                except Exception:  # too little memory, say: whoever asks should not be told to wait for ever
+                    logging.getLogger(__name__).exception("the index of the model %s could not be built", model.name)
                     model.index_state = "failed"
 
     def _lines(self, lang: str) -> Iterator[str]:

@@ -87,10 +87,3 @@ def gather(vectors: FrozenVectors, sentences: Sequence[Tokens], title: str = "re
             start += sentence.shape[1]
             progress.advance(sentence.shape[1])
     return gathered
-
-
-def unit(vectors: Floats) -> Floats:
-    """[..., W] → the same directions with length one; zero stays zero."""
-    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: Floats = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
-    return scaled

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.encoding import unit
 from polyseme.errors import InputError
-from polyseme.tasks.frozen import FrozenVectors, unit
+from polyseme.tasks.frozen import FrozenVectors
 from polyseme.tasks.wsd_data import (
     Instance,
     Lemma,

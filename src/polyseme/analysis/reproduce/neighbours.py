@@ -12,9 +12,9 @@ import numpy as np
 
 from polyseme.analysis.index import Index, Neighbour
 from polyseme.elmo import Elmo
+from polyseme.encoding import unit
 from polyseme.engine.progress import Progress
 from polyseme.lm.places import find_place
-from polyseme.tasks.frozen import unit
 from polyseme.tasks.static import load_static
 from polyseme.text.readers import read_documents
 
