@@ -1,5 +1,5 @@
 # make demo    set up and show what polyseme does         make lint    ruff and mypy
-# make test    set up and run all tests                   make bench   run the benchmarks
+# make test    set up and run the tests, not slow ones    make bench   run the benchmarks
 #
 # Everything is installed into .venv, once: again only when pyproject.toml or constraints.txt have changed.
 # Another Python: make demo PYTHON=python3.12
@@ -16,7 +16,7 @@ SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 help:
 	@echo 'make demo    set up .venv and show what polyseme does'
-	@echo 'make test    set up .venv and run all tests'
+	@echo 'make test    set up .venv and run the tests, without the slow ones (pytest -m slow)'
 	@echo 'make lint    check style and types: ruff, mypy --strict'
 	@echo 'make bench   run the benchmarks; results go to benchmarks/results'
 	@echo 'make clean   remove .venv and what was built'
@@ -27,7 +27,7 @@ demo: $(READY)
 	@$(VENV)/bin/polyseme demo
 
 test: $(READY)
-	@echo '==> running all tests (what needs data beside the checkout is skipped where it is missing)'
+	@echo '==> running the tests (not the slow ones; what needs data beside the checkout is skipped where it is missing)'
 	@$(VENV)/bin/python -m pytest
 
 lint: $(READY)

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from command_line import parse, polyseme
 
+from polyseme.analysis.demo import WORDS
 from polyseme.pretrain.toy import TEXT
+from polyseme.target import read_target
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -43,7 +45,8 @@ def after_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder that `polyseme demo` leaves."""
     monkeypatch.chdir(tmp_path)
     Path("demo-output").mkdir()
-    Path("demo-output/sentences.txt").write_text("Here is your birthday present.\n", encoding="utf-8")
+    lines = [read_target(example.marked)[0] for pair in WORDS["en"].values() for example in pair]
+    Path("demo-output/sentences.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     polyseme("embed", "demo-output/sentences.txt", "--out", "demo-output/vectors.h5")
 
 
