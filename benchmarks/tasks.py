@@ -6,8 +6,8 @@
     python benchmarks/tasks.py --split test                     the test sets, once, at the end
 
 Runs are made and remembered as `polyseme reproduce` does it: one that was stopped goes on, and what was measured with
-the same model, budget and data is not measured again. Results: results/tasks.json, and from it the table in
-docs/tasks.md.
+the same model, budget and data is not measured again (report/results, committed: another machine goes on with it).
+Results: results/tasks.json, and from it the table in docs/tasks.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ from polyseme.tasks.wsd import evaluate_senses
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tasks.json"
-WORK = HERE.parent / "runs" / "tasks"
+#: The report of `polyseme reproduce` that docs/reproduction.md shows: its results are committed, its runs are not.
+REPORT = HERE / "report"
 
 #: Nothing is trained for word senses: one row for each layer, beside WordNet's first sense.
 SENSES, SENSE_SETS = "wsd", {"dev": "semeval2007", "test": "ALL"}
@@ -178,7 +179,7 @@ def main() -> None:
     parser.add_argument("--budget", choices=("cpu", "paper"), default="cpu")
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--split", choices=("dev", "test"), default="dev")
-    parser.add_argument("--work", type=Path, default=WORK, help="folder of the runs")
+    parser.add_argument("--work", type=Path, default=REPORT, help="folder of the runs")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--page", action="store_true", help="only write the table of docs/tasks.md")
     choices = parser.parse_args()

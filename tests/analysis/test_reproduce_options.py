@@ -22,7 +22,7 @@ from polyseme.elmo import Elmo
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.static import PACKAGE
 
-COMMITTED = Path(__file__).parents[2] / "benchmarks" / "results" / "reproduction.json"
+COMMITTED = Path(__file__).parents[2] / "benchmarks" / "report" / "reproduction.json"
 
 
 @pytest.fixture(scope="module")

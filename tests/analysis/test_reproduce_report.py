@@ -256,7 +256,7 @@ def test_a_report_of_nothing_has_the_papers_figures_only() -> None:
 
 
 def test_the_page_in_docs_is_written_from_the_committed_figures() -> None:
-    results = read_results(ROOT / "benchmarks" / "results" / "reproduction.json")
+    results = read_results(ROOT / "benchmarks" / "report" / "reproduction.json")
     assert (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8") == to_markdown(report(results))
 
 
