@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,23 @@ def test_stopped_and_resumed_it_gives_the_same_losses(corpus: Corpus, tmp_path: 
     parts = finetune(plan, resume=True)
     assert log_of(tmp_path / "parts") == log_of(tmp_path / "whole")
     assert (parts.before, parts.fitted, parts.after) == (whole.before, whole.fitted, whole.after)
+    assert load(parts.model).fingerprint() == load(whole.model).fingerprint()
+
+
+def test_stopped_in_the_step_that_ends_the_frozen_part_it_gives_the_same_losses(corpus: Corpus, tmp_path: Path) -> None:
+    """The rest of the run has an optimiser of its own, which must not be forgotten."""
+    model = saved(byte_model(some_words(corpus)), tmp_path / "base")
+    budget = {"softmax_tokens": 600}
+    whole = run(corpus, model, tmp_path / "whole", budget=budget)
+
+    def stop(report: StepReport) -> None:
+        if report.tokens >= 600:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(corpus, model, tmp_path / "parts", budget=budget, watch=Watch(stepped=stop))
+    parts = run(corpus, model, tmp_path / "parts", budget=budget, resume=True)
+    assert log_of(tmp_path / "parts") == log_of(tmp_path / "whole")
     assert load(parts.model).fingerprint() == load(whole.model).fingerprint()
 
 

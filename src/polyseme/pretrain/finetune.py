@@ -52,9 +52,11 @@ def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
     if plan.init is None:
         raise ConfigError("fine-tuning begins with a model; name one")
     stored, corpus = load(plan.init), open_corpus(plan.corpus)
-    if not resume:
-        plan = replace(plan, recipe=recipe_for(stored, corpus.vocabulary, plan.recipe))
-    plan = replace(plan, card={**inherited_card(stored, corpus.meta.lang), **plan.card})
+    plan = replace(
+        plan,
+        recipe=recipe_for(stored, corpus.vocabulary, plan.recipe),
+        card={**inherited_card(stored, corpus.meta.lang), **plan.card},
+    )
 
     def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
         check_words(plan.recipe, corpus.vocabulary)

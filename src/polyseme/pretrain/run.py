@@ -36,7 +36,7 @@ from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
 from polyseme.pretrain.recipe import Recipe, recipe_from_dict
-from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
+from polyseme.pretrain.threads import Runner, after, one_after_the_other, side_by_side
 from polyseme.pretrain.trainer import Hooks, StepReport, Training, look_at_held_out_text, new_optimizer, train
 from polyseme.text.indexing import Indexer
 from polyseme.text.readers import read_documents
@@ -181,6 +181,10 @@ class _Run:
         journal = Journal(out, after_step=-1 if new else training.step) if first else None
         begun = time.monotonic()
 
+        def stop_if_wanted() -> None:
+            if stop_is_wanted():
+                raise Stopped
+
         def stepped(report: StepReport) -> None:
             if journal is not None:
                 journal.step(report)
@@ -190,7 +194,9 @@ class _Run:
         def validate(training: Training) -> float:
             model, indexer = training.model, self.indexer
             start = warm_states(model, indexer) if self.plan.recipe.text.read == "windows" else None
-            found = evaluate(model, self.held_out, self.corpus.vocabulary, indexer, runner, start=start)
+            found = evaluate(
+                model, self.held_out, self.corpus.vocabulary, indexer, after(stop_if_wanted, runner), start=start
+            )
             likelihood = sum(found, Likelihood())
             if journal is not None:
                 journal.validation(training.step, training.tokens, likelihood, self.seconds + time.monotonic() - begun)
@@ -211,7 +217,7 @@ class _Run:
 
         hooks = Hooks(stepped, validate, improved, checkpoint)
         watch.started(training)
-        with deferred_interrupts() as stop_if_wanted:
+        with deferred_interrupts() as stop_is_wanted:
             try:
                 if new and self.plan.init is not None:  # how good the weights are that it begins with
                     look_at_held_out_text(training, hooks)
