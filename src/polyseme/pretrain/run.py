@@ -182,7 +182,7 @@ class _Run:
         begun = time.monotonic()
 
         def stop_if_wanted() -> None:
-            if stop_is_wanted():
+            if training.processes.any(stop_is_wanted()):
                 raise Stopped
 
         def stepped(report: StepReport) -> None:
@@ -225,6 +225,7 @@ class _Run:
                 train(training, runner, hooks)
             except Stopped:
                 checkpoint(training)
+                training.processes.wait()  # torchrun ends all of them when one ends, and the first may still write
                 raise
             finally:
                 if journal is not None:

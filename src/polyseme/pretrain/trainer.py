@@ -189,7 +189,8 @@ def train(training: Training, run: Runner, hooks: Hooks) -> None:
             if has_thawed(training):
                 training.optimizer = new_optimizer(choice, training.model)
             look_at_held_out_text(training, hooks)
-        if look or time.monotonic() - saved > 60 * budget.checkpoint_minutes:
+        # The first process's clock, for all: what they save is of one step.
+        if look or training.processes.agree(time.monotonic() - saved) > 60 * budget.checkpoint_minutes:
             hooks.checkpoint(training)
             saved = time.monotonic()
         if is_finished(training):
@@ -219,7 +220,7 @@ def is_finished(training: Training) -> bool:
 
 def look_at_held_out_text(training: Training, hooks: Hooks) -> None:
     """Validate, and keep the model if it is the best so far."""
-    perplexity = hooks.validate(training)
+    perplexity = training.processes.agree(hooks.validate(training))
     was_frozen = training.validated_at < training.recipe.budget.softmax_tokens
     training.validated_at = training.tokens
     if perplexity < training.best:
