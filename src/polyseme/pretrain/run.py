@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,7 @@ from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoi
 from polyseme.pretrain.corpus import META, Corpus, open_corpus
 from polyseme.pretrain.distributed import Processes, join_processes
 from polyseme.pretrain.evaluate import Likelihood, evaluate, warm_states
+from polyseme.pretrain.held_out import held_out_sentences
 from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
@@ -39,8 +40,6 @@ from polyseme.pretrain.recipe import Recipe, recipe_from_dict
 from polyseme.pretrain.threads import Runner, after, one_after_the_other, side_by_side
 from polyseme.pretrain.trainer import Hooks, StepReport, Training, look_at_held_out_text, new_optimizer, train
 from polyseme.text.indexing import Indexer
-from polyseme.text.readers import read_documents
-from polyseme.text.tokenization import split_text
 
 LAST, BEST, RECIPE, CURVE, MODEL, LOCK = (
     "last.safetensors",
@@ -50,9 +49,6 @@ LAST, BEST, RECIPE, CURVE, MODEL, LOCK = (
     "model",
     "run.lock",
 )
-#: Without a held-out file, the last documents of the corpus are held out: this share of it, and no more than the
-#: recipe validates on.
-HELD_OUT_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,48 +115,6 @@ def _runner(plan: RunPlan) -> Iterator[Runner]:
             yield runner
     else:
         yield one_after_the_other
-
-
-def held_out_sentences(plan: RunPlan, corpus: Corpus) -> tuple[int, list[list[str]]]:
-    """How many sentences of the corpus are trained on, and the tokens of the text that is not."""
-    wanted = plan.recipe.budget.validate_on
-    if plan.valid is not None:
-        return corpus.meta.sentences, _first_tokens(read_sentences([plan.valid], corpus.meta.lang), wanted)
-    target = min(wanted, int(corpus.meta.tokens * HELD_OUT_SHARE))
-    first = corpus.meta.documents
-    while first > 1 and corpus.meta.tokens - _token_start(corpus, first) < target:
-        first -= 1
-    sentences = int(corpus.documents[first]) if first < corpus.meta.documents else corpus.meta.sentences
-    if sentences == corpus.meta.sentences:  # one long document: hold out its last sentences
-        sentences = max(1, corpus.meta.sentences - max(1, int(corpus.meta.sentences * HELD_OUT_SHARE)))
-    if sentences == corpus.meta.sentences:
-        raise ConfigError("the corpus is a single sentence: there is nothing to hold out; give --valid FILE")
-    return sentences, [corpus.types(corpus.sentence(i)) for i in range(sentences, corpus.meta.sentences)]
-
-
-def read_sentences(inputs: Sequence[str | Path], lang: str) -> Iterator[list[str]]:
-    """The tokens of each sentence of some files, split as the corpus was."""
-    for document in read_documents(inputs, unit="document"):
-        if document.sentences is not None:
-            yield from (list(s) for s in document.sentences if s)
-        else:
-            yield from (s.tokens for s in split_text(document.text or "", lang) if s.tokens)
-
-
-def _token_start(corpus: Corpus, document: int) -> int:
-    return int(corpus.sentences[int(corpus.documents[document])])
-
-
-def _first_tokens(sentences: Iterator[list[str]], tokens: int) -> list[list[str]]:
-    taken: list[list[str]] = []
-    for sentence in sentences:
-        if tokens <= 0:
-            break
-        taken.append(sentence)
-        tokens -= len(sentence)
-    if not taken:
-        raise ConfigError("the held-out text has no sentence; give a file with text as --valid")
-    return taken
 
 
 @dataclass(slots=True)
@@ -272,7 +226,7 @@ def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[s
 
 def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Processes, resume: bool) -> _Run:
     recipe = plan.recipe
-    sentences, held_out = held_out_sentences(plan, corpus)
+    sentences, held_out = held_out_sentences(corpus, plan.valid, recipe.budget.validate_on)
     model, indexer = first_model(plan, corpus)
     model.to(plan.device)
     model.precision = product_precision(recipe.precision, model.device)
