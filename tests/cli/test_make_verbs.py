@@ -117,6 +117,17 @@ def test_finetune_reports_before_and_after_and_what_comes_next(monkeypatch: pyte
     assert f"{found['before']:.2f}" in shown  # a finished run, asked again
 
 
+def test_pretrain_with_init_says_that_the_shape_is_the_models() -> None:
+    Path("c.txt").write_text("the cat sees a dog .\n" * 20)
+    options = ["--lang", "whitespace", "--workers", "1", "--vocabulary", "model/vocab.txt"]
+    polyseme("prepare", "c.txt", "--out", "corpus", *options)
+    said = "the network has the shape of model, not that of the recipe tiny"
+    arguments = ["pretrain", "corpus", "--recipe", "tiny", "--init", "model", "--out", "run", "--threads", "1", *SHORT]
+    assert said in polyseme(*arguments).stderr
+    assert load("run/model").card["training"]["recipe"]["model"]["cell"] == 8
+    assert said not in polyseme(*arguments, "--resume").stderr  # the recipe of the run has it
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,11 @@ from polyseme.files.atomic import replace_when_complete
 from polyseme.files.interrupts import Stopped, deferred_interrupts
 from polyseme.files.locks import exclusive
 from polyseme.formats.detect import load
+from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
+from polyseme.pretrain.base import check_base, inherited_card, loaded_model, recipe_in_shape_of, remember_base
 from polyseme.pretrain.batches import TypeTable
-from polyseme.pretrain.build import check_words, new_model, stored_model, trained_model
+from polyseme.pretrain.build import new_model, stored_model
 from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoint
 from polyseme.pretrain.corpus import META, Corpus, open_corpus
 from polyseme.pretrain.distributed import Processes, join_processes
@@ -80,15 +82,31 @@ FirstModel = Callable[[RunPlan, Corpus], tuple[LanguageModel, Indexer]]
 
 
 def pretrain(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Path:
-    """Train until the budget is used up; the folder of the finished model."""
-    return run_plan(plan, _first_model, resume=resume, watch=watch)
+    """Train until the budget is used up; the folder of the finished model, in the shape of ``plan.init`` if given."""
+    if plan.init is None:
+        return run_plan(plan, _new_model, base=None, resume=resume, watch=watch)
+    base = load(plan.init)
+    plan = replace(plan, recipe=recipe_in_shape_of(base, plan.recipe))
+
+    def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
+        return loaded_model(base, plan.recipe, corpus, str(plan.init)), base.indexer
+
+    return run_plan(plan, first_model, base=base, resume=resume, watch=watch)
 
 
-def run_plan(plan: RunPlan, first_model: FirstModel, *, resume: bool, watch: Watch | None) -> Path:
-    """The same from any first model."""
+def run_plan(
+    plan: RunPlan, first_model: FirstModel, *, base: StoredModel | None, resume: bool, watch: Watch | None
+) -> Path:
+    """The same from any first model, made of ``base`` or new."""
     corpus = open_corpus(plan.corpus)
+    if base is not None:
+        plan = replace(plan, card={**inherited_card(base, corpus.meta.lang), **plan.card})
     with join_processes(plan.device) as processes, _only_one(plan.out, processes, resume):
+        if resume:
+            check_base(plan.out, base)
         run = _start(plan, corpus, first_model, processes, resume)
+        if processes.first and not resume:
+            remember_base(plan.out, base)
         with _runner(plan) as runner:
             return run.to_the_end(runner, watch or Watch())
 
@@ -264,18 +282,8 @@ def recipe_of_run(out: Path) -> Recipe:
         raise JobError(f"{out} holds no run to resume: it has no readable {RECIPE}") from None
 
 
-def _first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
-    """New weights, or those of another model where the vocabulary is the same."""
-    if plan.init is None:
-        return new_model(plan.recipe, corpus, plan.seed)
-    stored = load(plan.init)
-    if stored.softmax is None or stored.vocabulary is None or stored.vocabulary.words != corpus.vocabulary.words:
-        raise ConfigError(
-            f"{plan.init} has no softmax for the words of this corpus; prepare the corpus with --vocabulary "
-            "and the model's vocab.txt, or use polyseme finetune"
-        )
-    check_words(plan.recipe, corpus.vocabulary)
-    return trained_model(stored).train(), stored.indexer
+def _new_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
+    return new_model(plan.recipe, corpus, plan.seed)
 
 
 def _order(
