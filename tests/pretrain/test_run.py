@@ -175,7 +175,7 @@ def test_a_longer_budget_on_resume(plan: RunPlan) -> None:
     longer = replace(plan, recipe=small_recipe(budget={"tokens": 2500}))
     pretrain(longer, resume=True)
     assert losses(plan.out)[-1][0] > 25
-    assert recipe_of_run(plan.out) == plan.recipe
+    assert recipe_of_run(plan.out) == longer.recipe
 
 
 def test_patience_ends_a_run_early(plan: RunPlan) -> None:

@@ -36,8 +36,12 @@ def pretrain(
     corpus: PreparedCorpus,
     out: RunFolder,
     recipe: Annotated[
-        str, typer.Option(help="tiny, compact, small, medium, original, or a .toml file.", metavar="NAME")
-    ] = "compact",
+        str | None,
+        typer.Option(
+            help="tiny, compact (unless given), small, medium, original, or a .toml file; a resumed run keeps its own.",
+            metavar="NAME",
+        ),
+    ] = None,
     change: Changes = None,
     valid: HeldOut = None,
     init: Annotated[
@@ -56,13 +60,14 @@ def pretrain(
 
       polyseme pretrain corpus --recipe tiny --out run
 
-      polyseme pretrain corpus --recipe compact --set optimizer.rate=0.002 --out run --resume
+      polyseme pretrain corpus --set optimizer.rate=0.002 --out run --resume
     """
-    from polyseme.pretrain.recipe import change_recipe, load_recipe
-    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, recipe_of_run
+    from polyseme.pretrain.recipe import load_recipe
+    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, resumed_recipe
     from polyseme.pretrain.run import pretrain as run_training
 
-    chosen = load_recipe(recipe, change or []) if not resume else change_recipe(recipe_of_run(out), change or [])
+    changes = change or []
+    chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "compact", changes)
     plan = RunPlan(
         corpus=corpus,
         out=out,

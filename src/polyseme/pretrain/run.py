@@ -3,16 +3,15 @@
 RUN/recipe.json          what is being done          RUN/log.jsonl      every step, every validation
 RUN/last.safetensors     the newest checkpoint       RUN/curve.png      the same as a picture
 RUN/best.safetensors     the best so far             RUN/tensorboard/   the same for TensorBoard
-RUN/model/               the finished model
+RUN/model/               the finished model          RUN/base.json      the model it began with, if any
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,14 +30,15 @@ from polyseme.pretrain.base import check_base, inherited_card, loaded_model, rec
 from polyseme.pretrain.batches import TypeTable
 from polyseme.pretrain.build import new_model, stored_model
 from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoint
-from polyseme.pretrain.corpus import META, Corpus, open_corpus
+from polyseme.pretrain.corpus import Corpus, open_corpus
 from polyseme.pretrain.distributed import Processes, join_processes
 from polyseme.pretrain.evaluate import Likelihood, evaluate, warm_states
 from polyseme.pretrain.held_out import held_out_sentences
+from polyseme.pretrain.identity import check_same_run, describe_texts
 from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
-from polyseme.pretrain.recipe import Recipe, recipe_from_dict
+from polyseme.pretrain.recipe import Recipe, change_recipe, load_recipe, recipe_from_dict
 from polyseme.pretrain.threads import Runner, after, one_after_the_other, side_by_side
 from polyseme.pretrain.trainer import Hooks, StepReport, Training, look_at_held_out_text, new_optimizer, train
 from polyseme.text.indexing import Indexer
@@ -144,7 +144,7 @@ class _Run:
     indexer: Indexer
     training: Training
     held_out: list[list[str]]
-    fingerprint: str
+    texts: dict[str, Any]  #: what is read, for checkpoints
     seconds: float  #: of earlier sittings
 
     def to_the_end(self, runner: Runner, watch: Watch) -> Path:
@@ -178,14 +178,14 @@ class _Run:
             return likelihood.perplexities[2]
 
         def improved(training: Training) -> None:
-            save_checkpoint(training, out / BEST, self.fingerprint)
+            save_checkpoint(training, out / BEST, self.texts)
             if first:  # so that it can be tried while the training goes on
                 self._save_model(training.tokens)
 
         def checkpoint(training: Training) -> None:
             if journal is not None:
                 journal.flush()
-            save_checkpoint(training, out / LAST, self.fingerprint)
+            save_checkpoint(training, out / LAST, self.texts)
 
         hooks = Hooks(stepped, validate, improved, checkpoint)
         watch.started(training)
@@ -245,23 +245,27 @@ def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[s
 def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Processes, resume: bool) -> _Run:
     recipe = plan.recipe
     sentences, held_out = held_out_sentences(corpus, plan.valid, recipe.budget.validate_on)
+    texts = describe_texts(corpus, plan.valid, sentences, held_out)
+    saved = read_checkpoint(plan.out / LAST) if resume else None
+    if saved is not None:
+        check_same_run(plan.out, saved[1], recipe, plan.seed, texts)
     model, indexer = first_model(plan, corpus)
     model.to(plan.device)
     model.precision = product_precision(recipe.precision, model.device)
     table = TypeTable.of_corpus(corpus, indexer)
     order = _order(plan, corpus, table, sentences, model.bilm.config.directions, processes)
     training = Training(recipe, model, new_optimizer(recipe.optimizer, model), order, plan.seed, processes)
-    fingerprint = hashlib.sha256((corpus.folder / META).read_bytes()).hexdigest()
-    seconds = 0.0
-    if resume:
-        restore(training, plan.out / LAST, fingerprint)
-        seconds = max(
-            (line["seconds"] for line in read_journal(plan.out / "log.jsonl") if "seconds" in line), default=0
-        )
-    elif processes.first:
+    if saved is not None:
+        restore(training, *saved)
+    if processes.first:
         with replace_when_complete(plan.out / RECIPE) as file:
             file.write(json.dumps(recipe.to_dict(), indent=2).encode() + b"\n")
-    return _Run(plan, corpus, indexer, training, held_out, fingerprint, seconds)
+    return _Run(plan, corpus, indexer, training, held_out, texts, _seconds(plan.out) if resume else 0.0)
+
+
+def _seconds(out: Path) -> float:
+    """Of the sittings of a run so far."""
+    return max((line["seconds"] for line in read_journal(out / "log.jsonl") if "seconds" in line), default=0.0)
 
 
 def product_precision(choice: str, device: torch.device) -> torch.dtype:
@@ -275,11 +279,22 @@ def product_precision(choice: str, device: torch.device) -> torch.dtype:
 
 
 def recipe_of_run(out: Path) -> Recipe:
-    """The recipe that a run was started with."""
+    """The recipe that a run follows now."""
     try:
         return recipe_from_dict(json.loads((out / RECIPE).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         raise JobError(f"{out} holds no run to resume: it has no readable {RECIPE}") from None
+
+
+def resumed_recipe(out: Path, name: str | None, changes: Sequence[str]) -> Recipe:
+    """The recipe of a run with ``key=value`` changes; to name a recipe is not needed, and no other one is taken."""
+    recipe = recipe_of_run(out)
+    if name is not None and (other := load_recipe(name).name) != recipe.name:
+        raise JobError(
+            f"the run in {out} has the recipe {recipe.name}, not {other}; "
+            "leave out --recipe, and change single values by --set"
+        )
+    return change_recipe(recipe, changes)
 
 
 def _new_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
