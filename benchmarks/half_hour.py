@@ -20,10 +20,11 @@ from polyseme.formats.detect import load
 from polyseme.pretrain.build import trained_model
 from polyseme.pretrain.corpus import open_corpus
 from polyseme.pretrain.evaluate import Likelihood, evaluate
+from polyseme.pretrain.held_out import read_sentences
 from polyseme.pretrain.journal import read_journal
 from polyseme.pretrain.prepare import prepare
 from polyseme.pretrain.recipe import change_recipe, load_recipe
-from polyseme.pretrain.run import RunPlan, Watch, pretrain, read_sentences
+from polyseme.pretrain.run import RunPlan, Watch, pretrain
 from polyseme.pretrain.threads import side_by_side
 from polyseme.pretrain.trainer import StepReport
 

@@ -117,6 +117,40 @@ def test_finetune_reports_before_and_after_and_what_comes_next(monkeypatch: pyte
     assert f"{found['before']:.2f}" in shown  # a finished run, asked again
 
 
+def test_pretrain_with_init_says_that_the_shape_is_the_models() -> None:
+    Path("c.txt").write_text("the cat sees a dog .\n" * 20)
+    options = ["--lang", "whitespace", "--workers", "1", "--vocabulary", "model/vocab.txt"]
+    polyseme("prepare", "c.txt", "--out", "corpus", *options)
+    said = "the network has the shape of model, not that of the recipe tiny"
+    arguments = ["pretrain", "corpus", "--recipe", "tiny", "--init", "model", "--out", "run", "--threads", "1", *SHORT]
+    assert said in polyseme(*arguments).stderr
+    assert load("run/model").card["training"]["recipe"]["model"]["cell"] == 8
+    assert said not in polyseme(*arguments, "--resume").stderr  # the recipe of the run has it
+
+
+def test_a_resumed_run_keeps_its_recipe_and_refuses_to_be_another_run() -> None:
+    Path("c.txt").write_text(TEXT * 20)
+    polyseme("prepare", "c.txt", "--out", "corpus", "--lang", "whitespace", "--workers", "1")
+    arguments = ["pretrain", "corpus", "--out", "run", "--threads", "1"]
+    polyseme(*arguments, "--recipe", "tiny", *SHORT)
+    resume = [*arguments, "--resume"]
+    polyseme(*resume, "--set", "optimizer.rate=0.002", "--set", "budget.tokens=300")
+    recipe = json.loads(Path("run/recipe.json").read_text())
+    assert (recipe["name"], recipe["text"]["tokens"]) == ("tiny", 60)
+    assert (recipe["optimizer"]["rate"], recipe["budget"]["tokens"]) == (0.002, 300)
+    assert load("run/model").card["training"]["recipe"] == recipe
+    polyseme(*resume, "--recipe", "tiny")
+    assert json.loads(Path("run/recipe.json").read_text()) == recipe
+    for change, sentence in (
+        (["--recipe", "compact"], "the run in run has the recipe tiny, not compact; leave out --recipe"),
+        (["--seed", "3"], "seed is 3, but the run in run has 0; resume it with that"),
+        (["--set", "model.cell=64"], "model.cell is 64, but the run in run has 128; resume it with that"),
+        (["--valid", "a.txt"], "the held-out text is a.txt"),
+        (["--init", "model"], "run began with new weights"),
+    ):
+        assert sentence in refusal(*resume, *change)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,12 @@ from polyseme.formats.native import save_native
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.softmax import draw_negatives
+from polyseme.pretrain.base import BASE
 from polyseme.pretrain.batches import TypeTable, pack_sentences
 from polyseme.pretrain.build import trained_model
 from polyseme.pretrain.corpus import Corpus, open_corpus
 from polyseme.pretrain.evaluate import Likelihood, evaluate
-from polyseme.pretrain.finetune import BASE, Outcome, adapted_softmax, finetune, recipe_for
+from polyseme.pretrain.finetune import Outcome, adapted_softmax, finetune, recipe_for
 from polyseme.pretrain.objective import (
     compute_gradients,
     compute_softmax_gradients,
@@ -114,9 +116,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def held_out(corpus: Corpus) -> list[list[str]]:
-    """The last documents of the corpus: here, with one document, its last sentences."""
-    count = corpus.meta.sentences
-    return [corpus.types(corpus.sentence(i)) for i in range(count - max(1, count // 100), count)]
+    """The last sentences of the corpus, which is one document: as few as have a hundredth of its tokens."""
+    held: list[list[str]] = []
+    while sum(map(len, held)) < corpus.meta.tokens // 100:
+        held.insert(0, corpus.types(corpus.sentence(corpus.meta.sentences - 1 - len(held))))
+    return held
 
 
 def test_a_softmax_that_fits_is_used_from_the_first_step(corpus: Corpus, tmp_path: Path) -> None:
@@ -258,6 +262,23 @@ def test_stopped_and_resumed_it_gives_the_same_losses(corpus: Corpus, tmp_path: 
     assert load(parts.model).fingerprint() == load(whole.model).fingerprint()
 
 
+def test_stopped_in_the_step_that_ends_the_frozen_part_it_gives_the_same_losses(corpus: Corpus, tmp_path: Path) -> None:
+    """The rest of the run has an optimiser of its own, which must not be forgotten."""
+    model = saved(byte_model(some_words(corpus)), tmp_path / "base")
+    budget = {"softmax_tokens": 600}
+    whole = run(corpus, model, tmp_path / "whole", budget=budget)
+
+    def stop(report: StepReport) -> None:
+        if report.tokens >= 600:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(corpus, model, tmp_path / "parts", budget=budget, watch=Watch(stepped=stop))
+    parts = run(corpus, model, tmp_path / "parts", budget=budget, resume=True)
+    assert log_of(tmp_path / "parts") == log_of(tmp_path / "whole")
+    assert load(parts.model).fingerprint() == load(whole.model).fingerprint()
+
+
 def test_a_model_that_only_gets_worse_is_kept_as_it_was(corpus: Corpus, tmp_path: Path) -> None:
     first = run(corpus, saved(byte_model(corpus.vocabulary), tmp_path / "base"), tmp_path / "first")
     outcome = run(corpus, str(first.model), tmp_path / "second", optimizer={"rate": 3.0, "clip_norm": None})
@@ -277,7 +298,7 @@ def test_another_model_cannot_resume_a_run(corpus: Corpus, tmp_path: Path) -> No
     model = saved(byte_model(corpus.vocabulary), tmp_path / "base")
     run(corpus, model, tmp_path / "run")
     other = saved(byte_model(corpus.vocabulary, seed=1), tmp_path / "other")
-    with pytest.raises(JobError, match="began with the model 'base', not with this one"):
+    with pytest.raises(JobError, match=r"began with the model 'base' \(.{8}\), not with 'base' \(.{8}\); resume"):
         run(corpus, other, tmp_path / "run", resume=True)
     before = (tmp_path / "run" / BASE).read_text()
     with pytest.raises(JobError, match="already holds a run"):

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from small import small_corpus
 
+from polyseme.formats.detect import load
+from polyseme.pretrain.checkpoint import read_checkpoint
 from polyseme.pretrain.journal import read_journal
 
 SMALL = [
@@ -33,7 +35,8 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
-def train(corpus: Path, out: Path, processes: int, tokens: int, *options: str) -> None:
+def train(corpus: Path, out: Path, processes: int, tokens: int, *options: str, script: Path | None = None) -> int:
+    """The exit code of ``polyseme pretrain``, or of a script that stands in for it."""
     launcher = (
         []
         if processes == 1
@@ -47,8 +50,7 @@ def train(corpus: Path, out: Path, processes: int, tokens: int, *options: str) -
     command = [
         sys.executable,
         *launcher,
-        "-m",
-        "polyseme",
+        *(["-m", "polyseme"] if script is None else [str(script)]),
         "pretrain",
         str(corpus),
         "--out",
@@ -59,7 +61,41 @@ def train(corpus: Path, out: Path, processes: int, tokens: int, *options: str) -
         *options,
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert script is not None or done.returncode == 0, done.stderr[-3000:]
+    return done.returncode
+
+
+#: polyseme, in the second of two processes with a difference.
+SECOND = """
+import os, signal
+from types import SimpleNamespace
+from polyseme.cli.app import main
+from polyseme.pretrain import trainer
+
+if os.environ["RANK"] == "1":
+    {difference}
+
+main()
+"""
+
+A_CLOCK_THAT_STANDS_STILL = "trainer.time = SimpleNamespace(monotonic=lambda: 0.0)"
+
+CTRL_C_IN_STEP_6 = """
+    take_step = trainer.train_step
+
+    def interrupted(training, *args):
+        if training.step == 5:
+            signal.raise_signal(signal.SIGINT)
+        return take_step(training, *args)
+
+    trainer.train_step = interrupted
+"""
+
+
+def script_in(folder: Path, difference: str) -> Path:
+    path = folder / "second.py"
+    path.write_text(SECOND.format(difference=difference), encoding="utf-8")
+    return path
 
 
 def losses(out: Path) -> list[float]:
@@ -80,3 +116,22 @@ def test_two_processes_have_the_losses_of_one_and_one_goes_on_from_two(tmp_path:
 
     train(corpus, tmp_path / "two", 1, 1500, *steady, "--resume")
     assert losses(tmp_path / "two") == pytest.approx(alone, abs=1e-4)
+
+
+def test_the_clock_of_the_first_process_says_when_all_save(tmp_path: Path) -> None:
+    """Windows carry states, which all processes gather: each must do so after the same step."""
+    small_corpus(tmp_path)
+    often = ["--set=text.read=windows", "--set=budget.checkpoint_minutes=1e-9"]
+    script = script_in(tmp_path, A_CLOCK_THAT_STANDS_STILL)
+    assert train(tmp_path / "corpus", tmp_path / "run", 2, 1000, *often, script=script) == 0
+    assert load(tmp_path / "run" / "model").card["training"]["tokens_seen"] >= 1000
+
+
+def test_ctrl_c_in_one_process_stops_all_after_the_same_step(tmp_path: Path) -> None:
+    small_corpus(tmp_path)
+    corpus, windows = tmp_path / "corpus", "--set=text.read=windows"
+    train(corpus, tmp_path / "whole", 1, 1000, windows)
+    assert train(corpus, tmp_path / "run", 2, 1000, windows, script=script_in(tmp_path, CTRL_C_IN_STEP_6)) != 0
+    assert read_checkpoint(tmp_path / "run" / "last.safetensors")[1]["step"] == 6
+    train(corpus, tmp_path / "run", 1, 1000, windows, "--resume")
+    assert losses(tmp_path / "run") == pytest.approx(losses(tmp_path / "whole"), abs=1e-4)

@@ -58,6 +58,7 @@ def test_one_value_changes() -> None:
         ("dropout=1.0", "dropout is 1.0, but should be at least 0 and below 1"),
         ("optimizer.rate=-1", "optimizer.rate is -1.0, but should be positive"),
         ("budget.tokens=0", "budget.tokens is 0, but should be at least 1"),
+        ("budget.patience=0", "budget.patience is 0, but should be at least 1, or none"),
         ("model=small", "model should be a section, but is 'small'"),
         ("name.first=x", "a recipe has no 'name.first': 'name' is a value, not a section"),
         ("softmax.share_words=true", "softmax.share_words needs model.input = 'words'"),

@@ -27,12 +27,12 @@ from polyseme.pretrain import checkpoint as checkpoint_module
 from polyseme.pretrain.build import trained_model
 from polyseme.pretrain.corpus import open_corpus
 from polyseme.pretrain.evaluate import Likelihood, evaluate
+from polyseme.pretrain.held_out import held_out_sentences
 from polyseme.pretrain.journal import draw_curve, read_journal
 from polyseme.pretrain.run import (
     LOCK,
     RunPlan,
     Watch,
-    held_out_sentences,
     pretrain,
     product_precision,
     recipe_of_run,
@@ -175,7 +175,7 @@ def test_a_longer_budget_on_resume(plan: RunPlan) -> None:
     longer = replace(plan, recipe=small_recipe(budget={"tokens": 2500}))
     pretrain(longer, resume=True)
     assert losses(plan.out)[-1][0] > 25
-    assert recipe_of_run(plan.out) == plan.recipe
+    assert recipe_of_run(plan.out) == longer.recipe
 
 
 def test_patience_ends_a_run_early(plan: RunPlan) -> None:
@@ -222,7 +222,7 @@ def test_an_adaptive_softmax_learns_and_is_saved_exactly(plan: RunPlan) -> None:
     assert perplexities[-1] < 0.6 * perplexities[0]
     assert model.softmax is not None and model.softmax.clusters is not None
     assert model.softmax.clusters.cutoffs == (5, 12)
-    _, held_out = held_out_sentences(plan, open_corpus(plan.corpus))
+    _, held_out = held_out_sentences(open_corpus(plan.corpus), None, recipe.budget.validate_on)
     assert model.vocabulary is not None
     again = evaluate(trained_model(model), held_out, model.vocabulary, model.indexer)
     assert sum(again, Likelihood()).perplexities[2] == pytest.approx(min(perplexities), rel=1e-5)

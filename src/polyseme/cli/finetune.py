@@ -32,8 +32,12 @@ def finetune(
     corpus: PreparedCorpus,
     out: RunFolder,
     recipe: Annotated[
-        str, typer.Option(help="A recipe by its name, or a .toml file; the shape is the model's.", metavar="NAME")
-    ] = "finetune",
+        str | None,
+        typer.Option(
+            help="A recipe by its name, finetune unless given, or a .toml file; the shape is the model's.",
+            metavar="NAME",
+        ),
+    ] = None,
     change: Changes = None,
     softmax_tokens: Annotated[
         int | None,
@@ -64,11 +68,11 @@ def finetune(
       polyseme finetune elmo_weights.hdf5 corpus --out run --softmax-tokens 3000000
     """
     from polyseme.pretrain.finetune import finetune as run_finetuning
-    from polyseme.pretrain.recipe import change_recipe, load_recipe
-    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, recipe_of_run
+    from polyseme.pretrain.recipe import load_recipe
+    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, resumed_recipe
 
     changes = [*(change or []), *([f"budget.softmax_tokens={softmax_tokens}"] if softmax_tokens is not None else [])]
-    chosen = change_recipe(recipe_of_run(out), changes) if resume else load_recipe(recipe, changes)
+    chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "finetune", changes)
     plan = RunPlan(
         corpus=corpus,
         out=out,

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,7 +25,7 @@ from polyseme.cli.options import (
 
 if TYPE_CHECKING:
     from polyseme.pretrain.evaluate import Likelihood
-    from polyseme.pretrain.run import Watch
+    from polyseme.pretrain.run import RunPlan, Watch
     from polyseme.pretrain.trainer import StepReport, Training
 
 #: Where nobody watches, a line so often.
@@ -35,11 +36,18 @@ def pretrain(
     corpus: PreparedCorpus,
     out: RunFolder,
     recipe: Annotated[
-        str, typer.Option(help="tiny, compact, small, medium, original, or a .toml file.", metavar="NAME")
-    ] = "compact",
+        str | None,
+        typer.Option(
+            help="tiny, compact (unless given), small, medium, original, or a .toml file; a resumed run keeps its own.",
+            metavar="NAME",
+        ),
+    ] = None,
     change: Changes = None,
     valid: HeldOut = None,
-    init: Annotated[str | None, typer.Option(help="Begin with the weights of this model.", metavar="MODEL")] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(help="Begin with the weights of this model, in its shape.", metavar="MODEL"),
+    ] = None,
     resume: ResumeRun = False,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     device: TrainingDevice = "cpu",
@@ -52,13 +60,14 @@ def pretrain(
 
       polyseme pretrain corpus --recipe tiny --out run
 
-      polyseme pretrain corpus --recipe compact --set optimizer.rate=0.002 --out run --resume
+      polyseme pretrain corpus --set optimizer.rate=0.002 --out run --resume
     """
-    from polyseme.pretrain.recipe import change_recipe, load_recipe
-    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, recipe_of_run
+    from polyseme.pretrain.recipe import load_recipe
+    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, resumed_recipe
     from polyseme.pretrain.run import pretrain as run_training
 
-    chosen = load_recipe(recipe, change or []) if not resume else change_recipe(recipe_of_run(out), change or [])
+    changes = change or []
+    chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "compact", changes)
     plan = RunPlan(
         corpus=corpus,
         out=out,
@@ -70,9 +79,20 @@ def pretrain(
         threads=threads or parallel_threads(),
     )
     with progress(quiet or os.environ.get("RANK", "0") != "0") as watch:
-        model = run_training(plan, resume=resume, watch=watch or Watch())
+        model = run_training(plan, resume=resume, watch=_telling_the_shape(watch, plan) if watch else Watch())
     if not quiet and os.environ.get("RANK", "0") == "0":
         typer.echo(f"the model is in {model}\nnext: polyseme embed TEXT --model {model} --out vectors.h5", err=True)
+
+
+def _telling_the_shape(watch: Watch, plan: RunPlan) -> Watch:
+    """The same, which first says so if the network is not the recipe's."""
+
+    def started(training: Training) -> None:
+        if training.recipe.model != plan.recipe.model:
+            typer.echo(f"the network has the shape of {plan.init}, not that of the recipe {plan.recipe.name}", err=True)
+        watch.started(training)
+
+    return replace(watch, started=started)
 
 
 @contextmanager

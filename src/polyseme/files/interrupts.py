@@ -14,8 +14,8 @@ class Stopped(KeyboardInterrupt):
 
 
 @contextmanager
-def deferred_interrupts() -> Iterator[Callable[[], None]]:
-    """Within the block Ctrl-C takes effect where the given function is called, as ``Stopped``; the second at once."""
+def deferred_interrupts() -> Iterator[Callable[[], bool]]:
+    """Within the block Ctrl-C makes the given function true, and nothing else; a second one interrupts at once."""
     wanted = False
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -24,15 +24,14 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
         wanted = True
 
-    def stop_if_wanted() -> None:
-        if wanted:
-            raise Stopped
+    def stop_is_wanted() -> bool:
+        return wanted
 
     if threading.current_thread() is not threading.main_thread():  # only that one may set a signal's handler
-        yield stop_if_wanted
+        yield stop_is_wanted
         return
     before = signal.signal(signal.SIGINT, note)
     try:
-        yield stop_if_wanted
+        yield stop_is_wanted
     finally:
         signal.signal(signal.SIGINT, before)

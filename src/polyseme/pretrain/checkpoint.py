@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,15 @@ VERSION = 1
 COUNTERS = ("step", "tokens", "best", "since_best", "validated_at", "seed")
 
 
-def save_checkpoint(training: Training, path: Path, corpus: str) -> None:
-    """Write the run's state; ``corpus`` is the fingerprint of its text. Every process takes part, the first writes."""
+def save_checkpoint(training: Training, path: Path, texts: Mapping[str, Any]) -> None:
+    """Write the run's state; ``texts`` says what it reads. Every process takes part, the first writes."""
     tensors = {f"model.{name}": tensor for name, tensor in training.model.state_dict().items()}
     tensors |= {f"optimizer.{name}": tensor for name, tensor in training.optimizer.state().items()}
     tensors |= _state_tensors(training)
     meta = {
         "version": VERSION,
         "recipe": training.recipe.to_dict(),
-        "corpus": corpus,
+        **texts,
         "position": training.order.position,
         **{name: getattr(training, name) for name in COUNTERS},
     }
@@ -41,13 +42,8 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, meta
 
 
-def restore(training: Training, path: Path, corpus: str) -> None:
-    """Put a checkpoint's state into a run that was built for the same recipe and corpus."""
-    tensors, meta = read_checkpoint(path)
-    if meta["corpus"] != corpus:
-        raise JobError(f"{path} belongs to a run on another corpus; resume it with the corpus it was started with")
-    if meta["recipe"]["model"] != training.recipe.to_dict()["model"]:
-        raise JobError(f"{path} holds a model of another shape than the recipe's; start a new run for that")
+def restore(training: Training, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+    """Put a checkpoint's state into a run that was built as the same one."""
     training.model.load_state_dict(_part(tensors, "model."))
     training.optimizer.load(_part(tensors, "optimizer."))
     training.states = _states(_part(tensors, "state."), training)

@@ -18,6 +18,7 @@ class Processes:
 
     rank: int = 0
     world: int = 1
+    device: str = "cpu"  #: where they speak with each other
 
     @property
     def first(self) -> bool:
@@ -32,6 +33,14 @@ class Processes:
             for tensor, total in zip(tensors, torch.split(flat, [t.numel() for t in tensors]), strict=True):
                 tensor.copy_(total.view_as(tensor))
 
+    def any(self, wish: bool) -> bool:
+        """Whether one of the processes has this wish; all ask at the same point."""
+        return self._sum(float(wish)) > 0
+
+    def agree(self, value: float) -> float:
+        """The first process's value, for all of them; all ask at the same point."""
+        return self._sum(value if self.first else 0.0)
+
     def gather(self, tensor: Tensor) -> Tensor:
         """The tensors of all processes, one below the other; they may have different numbers of rows."""
         if self.world == 1:
@@ -39,6 +48,11 @@ class Processes:
         parts: list[Tensor | None] = [None] * self.world
         dist.all_gather_object(parts, tensor.cpu())
         return torch.cat([part for part in parts if part is not None]).to(tensor.device)
+
+    def _sum(self, value: float) -> float:
+        total = torch.tensor(value, dtype=torch.float64, device=self.device)
+        self.add_up([total])
+        return float(total)
 
     def wait(self) -> None:
         """Until all processes are here."""
@@ -54,6 +68,6 @@ def join_processes(device: str) -> Iterator[Processes]:
         return
     dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
     try:
-        yield Processes(dist.get_rank(), dist.get_world_size())
+        yield Processes(dist.get_rank(), dist.get_world_size(), device)
     finally:
         dist.destroy_process_group()

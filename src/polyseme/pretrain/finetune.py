@@ -10,31 +10,25 @@ A run is a folder like that of ``pretrain``, and resumes like it.
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from polyseme.errors import ConfigError, JobError
-from polyseme.files.atomic import replace_when_complete
+from polyseme.errors import ConfigError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.output_layer import output_layer
 from polyseme.nn.softmax import Softmax, SoftmaxWeights
+from polyseme.pretrain.base import recipe_in_shape_of
 from polyseme.pretrain.build import check_words, language_model
 from polyseme.pretrain.corpus import Corpus, open_corpus
 from polyseme.pretrain.journal import read_journal
 from polyseme.pretrain.objective import LanguageModel
-from polyseme.pretrain.recipe import ModelShape, Recipe
+from polyseme.pretrain.recipe import Recipe
 from polyseme.pretrain.run import RunPlan, Watch, run_plan
-from polyseme.text.characters import UnicodeScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
-
-BASE = "base.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +46,14 @@ def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
     if plan.init is None:
         raise ConfigError("fine-tuning begins with a model; name one")
     stored, corpus = load(plan.init), open_corpus(plan.corpus)
-    if not resume:
-        plan = replace(plan, recipe=recipe_for(stored, corpus.vocabulary, plan.recipe))
-    plan = replace(plan, card={**inherited_card(stored, corpus.meta.lang), **plan.card})
+    plan = replace(plan, recipe=recipe_for(stored, corpus.vocabulary, plan.recipe))
 
     def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
         check_words(plan.recipe, corpus.vocabulary)
-        _remember_base(plan.out, stored, resume)
         softmax = adapted_softmax(stored, corpus.vocabulary)
         return language_model(stored.bilm().train(), softmax, stored.indexer), stored.indexer
 
-    model = run_plan(plan, first_model, resume=resume, watch=watch)
+    model = run_plan(plan, first_model, base=stored, resume=resume, watch=watch)
     return _outcome(model, plan)
 
 
@@ -73,38 +64,10 @@ def recipe_for(stored: StoredModel, vocabulary: Vocabulary, recipe: Recipe) -> R
             "an adaptive softmax cannot be fitted to other words; "
             "with the same words, go on by: polyseme pretrain DIR --init MODEL --out RUN"
         )
-    if recipe.softmax.share_words:
-        raise ConfigError("a loaded model has a softmax of its own; leave out softmax.share_words")
+    recipe = recipe_in_shape_of(stored, recipe)
     known = _usable_softmax(stored)
     fits = known is not None and all(word in known[1] for word in vocabulary.words)
-    budget = replace(recipe.budget, softmax_tokens=0) if fits else recipe.budget
-    return replace(recipe, model=shape_of(stored), budget=budget)
-
-
-def shape_of(stored: StoredModel) -> ModelShape:
-    """The shape of a model in a recipe's words."""
-    config, characters = stored.config, stored.config.characters
-    shape = ModelShape(
-        input="words",
-        cell=config.cell,
-        projection=config.projection,
-        layers=config.layers,
-        cell_clip=config.cell_clip,
-        projection_clip=config.projection_clip,
-        skip_connections=config.skip_connections,
-        bidirectional=config.bidirectional,
-    )
-    if characters is None:
-        return shape
-    return replace(
-        shape,
-        input="unicode" if isinstance(stored.indexer.characters, UnicodeScheme) else "bytes",
-        character_dim=characters.dim,
-        max_characters=characters.max_characters,
-        filters=characters.filters,
-        highways=characters.highways,
-        activation=characters.activation,
-    )
+    return replace(recipe, budget=replace(recipe.budget, softmax_tokens=0)) if fits else recipe
 
 
 def adapted_softmax(stored: StoredModel, vocabulary: Vocabulary) -> Softmax:
@@ -132,39 +95,11 @@ def adapted_softmax(stored: StoredModel, vocabulary: Vocabulary) -> Softmax:
     return softmax
 
 
-def inherited_card(stored: StoredModel, lang: str) -> dict[str, Any]:
-    """What the card of the new model takes over from the old one."""
-    card: dict[str, Any] = {"base": {"name": stored.card.get("name"), "fingerprint": stored.fingerprint()}}
-    names = ["licence"]
-    if lang == "whitespace":  # the corpus was split before; how text is split is still the model's affair
-        names += ["languages", "tokenization"]
-    return card | {name: stored.card[name] for name in names if name in stored.card}
-
-
 def _usable_softmax(stored: StoredModel) -> tuple[SoftmaxWeights, Vocabulary] | None:
     try:
         return output_layer(stored)
     except ConfigError:
         return None
-
-
-def _remember_base(out: Path, stored: StoredModel, resume: bool) -> None:
-    """Note which model a run began with, or check that it is the same one."""
-    base = {"name": stored.card.get("name"), "fingerprint": stored.fingerprint()}
-    if not resume:
-        if os.environ.get("RANK", "0") != "0":  # one of several processes; the first writes
-            return
-        with replace_when_complete(out / BASE) as file:
-            file.write(json.dumps(base).encode() + b"\n")
-        return
-    try:
-        known = json.loads((out / BASE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise JobError(f"{out} holds no fine-tuning to resume: it has no readable {BASE}") from None
-    if known != base:
-        raise JobError(
-            f"{out} began with the model {known.get('name')!r}, not with this one; resume it with that model"
-        )
 
 
 def _outcome(model: Path, plan: RunPlan) -> Outcome:

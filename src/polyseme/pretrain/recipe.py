@@ -122,6 +122,8 @@ class Recipe:
         ):
             if value < 1:
                 raise ConfigError(f"{name} is {value}, but should be at least 1")
+        if self.budget.patience is not None and self.budget.patience < 1:
+            raise ConfigError(f"budget.patience is {self.budget.patience}, but should be at least 1, or none")
         if self.budget.softmax_tokens < 0:
             raise ConfigError(f"budget.softmax_tokens is {self.budget.softmax_tokens}, but should be at least 0")
         if self.budget.softmax_tokens and self.softmax.share_words:

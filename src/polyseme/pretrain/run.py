@@ -3,18 +3,17 @@
 RUN/recipe.json          what is being done          RUN/log.jsonl      every step, every validation
 RUN/last.safetensors     the newest checkpoint       RUN/curve.png      the same as a picture
 RUN/best.safetensors     the best so far             RUN/tensorboard/   the same for TensorBoard
-RUN/model/               the finished model
+RUN/model/               the finished model          RUN/base.json      the model it began with, if any
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +24,24 @@ from polyseme.files.atomic import replace_when_complete
 from polyseme.files.interrupts import Stopped, deferred_interrupts
 from polyseme.files.locks import exclusive
 from polyseme.formats.detect import load
+from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
+from polyseme.pretrain.base import check_base, inherited_card, loaded_model, recipe_in_shape_of, remember_base
 from polyseme.pretrain.batches import TypeTable
-from polyseme.pretrain.build import check_words, new_model, stored_model, trained_model
+from polyseme.pretrain.build import new_model, stored_model
 from polyseme.pretrain.checkpoint import read_checkpoint, restore, save_checkpoint
-from polyseme.pretrain.corpus import META, Corpus, open_corpus
+from polyseme.pretrain.corpus import Corpus, open_corpus
 from polyseme.pretrain.distributed import Processes, join_processes
 from polyseme.pretrain.evaluate import Likelihood, evaluate, warm_states
+from polyseme.pretrain.held_out import held_out_sentences
+from polyseme.pretrain.identity import check_same_run, describe_texts
 from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
-from polyseme.pretrain.recipe import Recipe, recipe_from_dict
-from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
+from polyseme.pretrain.recipe import Recipe, change_recipe, load_recipe, recipe_from_dict
+from polyseme.pretrain.threads import Runner, after, one_after_the_other, side_by_side
 from polyseme.pretrain.trainer import Hooks, StepReport, Training, look_at_held_out_text, new_optimizer, train
 from polyseme.text.indexing import Indexer
-from polyseme.text.readers import read_documents
-from polyseme.text.tokenization import split_text
 
 LAST, BEST, RECIPE, CURVE, MODEL, LOCK = (
     "last.safetensors",
@@ -50,9 +51,6 @@ LAST, BEST, RECIPE, CURVE, MODEL, LOCK = (
     "model",
     "run.lock",
 )
-#: Without a held-out file, the last documents of the corpus are held out: this share of it, and no more than the
-#: recipe validates on.
-HELD_OUT_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +82,31 @@ FirstModel = Callable[[RunPlan, Corpus], tuple[LanguageModel, Indexer]]
 
 
 def pretrain(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Path:
-    """Train until the budget is used up; the folder of the finished model."""
-    return run_plan(plan, _first_model, resume=resume, watch=watch)
+    """Train until the budget is used up; the folder of the finished model, in the shape of ``plan.init`` if given."""
+    if plan.init is None:
+        return run_plan(plan, _new_model, base=None, resume=resume, watch=watch)
+    base = load(plan.init)
+    plan = replace(plan, recipe=recipe_in_shape_of(base, plan.recipe))
+
+    def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
+        return loaded_model(base, plan.recipe, corpus, str(plan.init)), base.indexer
+
+    return run_plan(plan, first_model, base=base, resume=resume, watch=watch)
 
 
-def run_plan(plan: RunPlan, first_model: FirstModel, *, resume: bool, watch: Watch | None) -> Path:
-    """The same from any first model."""
+def run_plan(
+    plan: RunPlan, first_model: FirstModel, *, base: StoredModel | None, resume: bool, watch: Watch | None
+) -> Path:
+    """The same from any first model, made of ``base`` or new."""
     corpus = open_corpus(plan.corpus)
+    if base is not None:
+        plan = replace(plan, card={**inherited_card(base, corpus.meta.lang), **plan.card})
     with join_processes(plan.device) as processes, _only_one(plan.out, processes, resume):
+        if resume:
+            check_base(plan.out, base)
         run = _start(plan, corpus, first_model, processes, resume)
+        if processes.first and not resume:
+            remember_base(plan.out, base)
         with _runner(plan) as runner:
             return run.to_the_end(runner, watch or Watch())
 
@@ -121,48 +135,6 @@ def _runner(plan: RunPlan) -> Iterator[Runner]:
         yield one_after_the_other
 
 
-def held_out_sentences(plan: RunPlan, corpus: Corpus) -> tuple[int, list[list[str]]]:
-    """How many sentences of the corpus are trained on, and the tokens of the text that is not."""
-    wanted = plan.recipe.budget.validate_on
-    if plan.valid is not None:
-        return corpus.meta.sentences, _first_tokens(read_sentences([plan.valid], corpus.meta.lang), wanted)
-    target = min(wanted, int(corpus.meta.tokens * HELD_OUT_SHARE))
-    first = corpus.meta.documents
-    while first > 1 and corpus.meta.tokens - _token_start(corpus, first) < target:
-        first -= 1
-    sentences = int(corpus.documents[first]) if first < corpus.meta.documents else corpus.meta.sentences
-    if sentences == corpus.meta.sentences:  # one long document: hold out its last sentences
-        sentences = max(1, corpus.meta.sentences - max(1, int(corpus.meta.sentences * HELD_OUT_SHARE)))
-    if sentences == corpus.meta.sentences:
-        raise ConfigError("the corpus is a single sentence: there is nothing to hold out; give --valid FILE")
-    return sentences, [corpus.types(corpus.sentence(i)) for i in range(sentences, corpus.meta.sentences)]
-
-
-def read_sentences(inputs: Sequence[str | Path], lang: str) -> Iterator[list[str]]:
-    """The tokens of each sentence of some files, split as the corpus was."""
-    for document in read_documents(inputs, unit="document"):
-        if document.sentences is not None:
-            yield from (list(s) for s in document.sentences if s)
-        else:
-            yield from (s.tokens for s in split_text(document.text or "", lang) if s.tokens)
-
-
-def _token_start(corpus: Corpus, document: int) -> int:
-    return int(corpus.sentences[int(corpus.documents[document])])
-
-
-def _first_tokens(sentences: Iterator[list[str]], tokens: int) -> list[list[str]]:
-    taken: list[list[str]] = []
-    for sentence in sentences:
-        if tokens <= 0:
-            break
-        taken.append(sentence)
-        tokens -= len(sentence)
-    if not taken:
-        raise ConfigError("the held-out text has no sentence; give a file with text as --valid")
-    return taken
-
-
 @dataclass(slots=True)
 class _Run:
     """An open run: what is in memory, and what it needs beside."""
@@ -172,7 +144,7 @@ class _Run:
     indexer: Indexer
     training: Training
     held_out: list[list[str]]
-    fingerprint: str
+    texts: dict[str, Any]  #: what is read, for checkpoints
     seconds: float  #: of earlier sittings
 
     def to_the_end(self, runner: Runner, watch: Watch) -> Path:
@@ -180,6 +152,10 @@ class _Run:
         new = training.step == 0 and training.best == math.inf
         journal = Journal(out, after_step=-1 if new else training.step) if first else None
         begun = time.monotonic()
+
+        def stop_if_wanted() -> None:
+            if training.processes.any(stop_is_wanted()):
+                raise Stopped
 
         def stepped(report: StepReport) -> None:
             if journal is not None:
@@ -190,7 +166,9 @@ class _Run:
         def validate(training: Training) -> float:
             model, indexer = training.model, self.indexer
             start = warm_states(model, indexer) if self.plan.recipe.text.read == "windows" else None
-            found = evaluate(model, self.held_out, self.corpus.vocabulary, indexer, runner, start=start)
+            found = evaluate(
+                model, self.held_out, self.corpus.vocabulary, indexer, after(stop_if_wanted, runner), start=start
+            )
             likelihood = sum(found, Likelihood())
             if journal is not None:
                 journal.validation(training.step, training.tokens, likelihood, self.seconds + time.monotonic() - begun)
@@ -200,18 +178,18 @@ class _Run:
             return likelihood.perplexities[2]
 
         def improved(training: Training) -> None:
-            save_checkpoint(training, out / BEST, self.fingerprint)
+            save_checkpoint(training, out / BEST, self.texts)
             if first:  # so that it can be tried while the training goes on
                 self._save_model(training.tokens)
 
         def checkpoint(training: Training) -> None:
             if journal is not None:
                 journal.flush()
-            save_checkpoint(training, out / LAST, self.fingerprint)
+            save_checkpoint(training, out / LAST, self.texts)
 
         hooks = Hooks(stepped, validate, improved, checkpoint)
         watch.started(training)
-        with deferred_interrupts() as stop_if_wanted:
+        with deferred_interrupts() as stop_is_wanted:
             try:
                 if new and self.plan.init is not None:  # how good the weights are that it begins with
                     look_at_held_out_text(training, hooks)
@@ -219,6 +197,7 @@ class _Run:
                 train(training, runner, hooks)
             except Stopped:
                 checkpoint(training)
+                training.processes.wait()  # torchrun ends all of them when one ends, and the first may still write
                 raise
             finally:
                 if journal is not None:
@@ -265,24 +244,28 @@ def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[s
 
 def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Processes, resume: bool) -> _Run:
     recipe = plan.recipe
-    sentences, held_out = held_out_sentences(plan, corpus)
+    sentences, held_out = held_out_sentences(corpus, plan.valid, recipe.budget.validate_on)
+    texts = describe_texts(corpus, plan.valid, sentences, held_out)
+    saved = read_checkpoint(plan.out / LAST) if resume else None
+    if saved is not None:
+        check_same_run(plan.out, saved[1], recipe, plan.seed, texts)
     model, indexer = first_model(plan, corpus)
     model.to(plan.device)
     model.precision = product_precision(recipe.precision, model.device)
     table = TypeTable.of_corpus(corpus, indexer)
     order = _order(plan, corpus, table, sentences, model.bilm.config.directions, processes)
     training = Training(recipe, model, new_optimizer(recipe.optimizer, model), order, plan.seed, processes)
-    fingerprint = hashlib.sha256((corpus.folder / META).read_bytes()).hexdigest()
-    seconds = 0.0
-    if resume:
-        restore(training, plan.out / LAST, fingerprint)
-        seconds = max(
-            (line["seconds"] for line in read_journal(plan.out / "log.jsonl") if "seconds" in line), default=0
-        )
-    elif processes.first:
+    if saved is not None:
+        restore(training, *saved)
+    if processes.first:
         with replace_when_complete(plan.out / RECIPE) as file:
             file.write(json.dumps(recipe.to_dict(), indent=2).encode() + b"\n")
-    return _Run(plan, corpus, indexer, training, held_out, fingerprint, seconds)
+    return _Run(plan, corpus, indexer, training, held_out, texts, _seconds(plan.out) if resume else 0.0)
+
+
+def _seconds(out: Path) -> float:
+    """Of the sittings of a run so far."""
+    return max((line["seconds"] for line in read_journal(out / "log.jsonl") if "seconds" in line), default=0.0)
 
 
 def product_precision(choice: str, device: torch.device) -> torch.dtype:
@@ -296,25 +279,26 @@ def product_precision(choice: str, device: torch.device) -> torch.dtype:
 
 
 def recipe_of_run(out: Path) -> Recipe:
-    """The recipe that a run was started with."""
+    """The recipe that a run follows now."""
     try:
         return recipe_from_dict(json.loads((out / RECIPE).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         raise JobError(f"{out} holds no run to resume: it has no readable {RECIPE}") from None
 
 
-def _first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
-    """New weights, or those of another model where the vocabulary is the same."""
-    if plan.init is None:
-        return new_model(plan.recipe, corpus, plan.seed)
-    stored = load(plan.init)
-    if stored.softmax is None or stored.vocabulary is None or stored.vocabulary.words != corpus.vocabulary.words:
-        raise ConfigError(
-            f"{plan.init} has no softmax for the words of this corpus; prepare the corpus with --vocabulary "
-            "and the model's vocab.txt, or use polyseme finetune"
+def resumed_recipe(out: Path, name: str | None, changes: Sequence[str]) -> Recipe:
+    """The recipe of a run with ``key=value`` changes; to name a recipe is not needed, and no other one is taken."""
+    recipe = recipe_of_run(out)
+    if name is not None and (other := load_recipe(name).name) != recipe.name:
+        raise JobError(
+            f"the run in {out} has the recipe {recipe.name}, not {other}; "
+            "leave out --recipe, and change single values by --set"
         )
-    check_words(plan.recipe, corpus.vocabulary)
-    return trained_model(stored).train(), stored.indexer
+    return change_recipe(recipe, changes)
+
+
+def _new_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
+    return new_model(plan.recipe, corpus, plan.seed)
 
 
 def _order(

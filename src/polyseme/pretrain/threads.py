@@ -42,3 +42,13 @@ def side_by_side() -> Iterator[Runner]:
             yield run
         finally:
             torch.set_num_threads(before)
+
+
+def after(first: Callable[[], None], runner: Runner) -> Runner:
+    """The same runner, which each time does something else first: to stop, if that is wanted."""
+
+    def run(tasks: Sequence[Callable[[], Result]], /) -> list[Result]:
+        first()
+        return runner(tasks)
+
+    return run

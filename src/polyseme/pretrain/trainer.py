@@ -58,7 +58,7 @@ class Training:
     tokens: int = 0  #: seen so far, boundaries not counted
     states: States | None = None  #: of windows, after the last step
     best: float = math.inf  #: the lowest validation perplexity so far
-    since_best: int = 0  #: validations since then
+    since_best: int = 0  #: validations since then, without those of a frozen biLM
     validated_at: int = 0  #: tokens
 
 
@@ -180,39 +180,54 @@ class Hooks:
 
 
 def train(training: Training, run: Runner, hooks: Hooks) -> None:
-    """Until the budget is used up, or patience with it."""
-    budget = training.recipe.budget
+    """Until the budget is used up, or patience with it; a look that was due when a run was stopped comes first."""
+    choice, budget = training.recipe.optimizer, training.recipe.budget
     batches = iter(training.order)
     saved = time.monotonic()
-    while training.tokens < budget.tokens:
-        taken = [batch.to(training.model.device) for batch in take(batches, training.recipe.optimizer.accumulate)]
-        frozen = is_frozen(training)
+    while True:
+        if look := look_is_due(training):
+            if has_thawed(training):
+                training.optimizer = new_optimizer(choice, training.model)
+            look_at_held_out_text(training, hooks)
+        # The first process's clock, for all: what they save is of one step.
+        if look or training.processes.agree(time.monotonic() - saved) > 60 * budget.checkpoint_minutes:
+            hooks.checkpoint(training)
+            saved = time.monotonic()
+        if is_finished(training):
+            return
+        taken = [batch.to(training.model.device) for batch in take(batches, choice.accumulate)]
         hooks.stepped(train_step(training, taken, step_softmax(training, taken), run))
-        thawed = frozen and not is_frozen(training)
-        if thawed:
-            training.optimizer = new_optimizer(training.recipe.optimizer, training.model)
-        finished = training.tokens >= budget.tokens
-        if finished or thawed or training.tokens - training.validated_at >= budget.validate_every:
-            if look_at_held_out_text(training, hooks) and not frozen:
-                break
-            hooks.checkpoint(training)
-            saved = time.monotonic()
-        elif time.monotonic() - saved > 60 * budget.checkpoint_minutes:
-            hooks.checkpoint(training)
-            saved = time.monotonic()
 
 
-def look_at_held_out_text(training: Training, hooks: Hooks) -> bool:
-    """Validate, keep the model if it is the best so far; true when patience is used up."""
-    perplexity = hooks.validate(training)
+def has_thawed(training: Training) -> bool:
+    """Whether the biLM has ceased to be frozen since the last look."""
+    return training.validated_at < training.recipe.budget.softmax_tokens <= training.tokens
+
+
+def look_is_due(training: Training) -> bool:
+    """Whether held-out text should be read before the next step."""
+    budget, since = training.recipe.budget, training.tokens - training.validated_at
+    at_the_end = training.tokens >= budget.tokens
+    return since > 0 and (at_the_end or has_thawed(training) or since >= budget.validate_every)
+
+
+def is_finished(training: Training) -> bool:
+    """Whether the budget is used up, or patience with it."""
+    budget = training.recipe.budget
+    impatient = budget.patience is not None and training.since_best >= budget.patience
+    return impatient or training.tokens >= budget.tokens
+
+
+def look_at_held_out_text(training: Training, hooks: Hooks) -> None:
+    """Validate, and keep the model if it is the best so far."""
+    perplexity = training.processes.agree(hooks.validate(training))
+    was_frozen = training.validated_at < training.recipe.budget.softmax_tokens
     training.validated_at = training.tokens
     if perplexity < training.best:
         training.best, training.since_best = perplexity, 0
         hooks.improved(training)
-    else:
+    elif not was_frozen:  # patience is with all weights
         training.since_best += 1
-    patience = training.recipe.budget.patience
-    return patience is not None and training.since_best >= patience
 
 
 def take(batches: Iterator[Batch], count: int) -> list[Batch]:

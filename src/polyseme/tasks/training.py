@@ -115,7 +115,7 @@ def train(
     dev = spread(dev, choices.looks)
     saved = time.monotonic()
     began = saved - progress.seconds
-    with deferred_interrupts() as stop_if_wanted:
+    with deferred_interrupts() as stop_is_wanted:
         while not progress.finished(choices):
             order = batches_of_epoch(sizes, choices.batch, training.seed, progress.epoch)
             for rows in order[progress.batch :]:
@@ -123,11 +123,9 @@ def train(
                 progress.batch += 1
                 progress.seconds = time.monotonic() - began
                 watch.stepped(progress, len(order))
-                try:
-                    stop_if_wanted()
-                except Stopped:
+                if stop_is_wanted():
                     hooks.save_last()
-                    raise
+                    raise Stopped
                 if time.monotonic() - saved > CHECKPOINT_SECONDS:
                     hooks.save_last()
                     saved = time.monotonic()

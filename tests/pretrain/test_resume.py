@@ -1,0 +1,121 @@
+"""A resumed run is the same run: rates and budgets may change, and the run says so; what it rests on may not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import random_text, small_corpus, small_recipe
+
+from polyseme.errors import ConfigError, JobError
+from polyseme.formats.detect import load
+from polyseme.formats.run_file import read_run_file, save_run_file
+from polyseme.pretrain.journal import read_journal
+from polyseme.pretrain.run import LAST, RunPlan, pretrain, recipe_of_run, resumed_recipe
+
+HALF = {"tokens": 700}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> RunPlan:
+    """Of a run that has seen half of what the plan says."""
+    small_corpus(tmp_path)
+    plan = RunPlan(tmp_path / "corpus", tmp_path / "run", small_recipe(), threads=1)
+    pretrain(replace(plan, recipe=small_recipe(budget=HALF)))
+    return plan
+
+
+def rates(out: Path) -> list[float]:
+    return [line["rate"] for line in read_journal(out / "log.jsonl") if "rate" in line]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"optimizer": {"rate": 0.001, "schedule": "constant", "warmup": 0.0}},
+        {"optimizer": {"clip_norm": None, "beta2": 0.999, "accumulate": 2}},
+        {"dropout": 0.3, "budget": {"validate_every": 300, "patience": 5, "checkpoint_minutes": 1.0}},
+    ],
+    ids=["rate", "optimizer", "budget"],
+)
+def test_rates_and_budgets_may_change_and_the_run_says_so(plan: RunPlan, changes: dict[str, Any]) -> None:
+    changed = replace(plan, recipe=small_recipe(**changes))
+    model = load(pretrain(changed, resume=True))
+    assert recipe_of_run(plan.out) == changed.recipe
+    assert model.card["training"]["recipe"] == changed.recipe.to_dict()
+    assert model.card["training"]["tokens_seen"] >= 1500 * 0.7
+    if "rate" in changes.get("optimizer", {}):
+        assert rates(plan.out)[-1] == 0.001
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"model": {"cell": 16}}, "model.cell is 16, but the run in {out} has 12"),
+        ({"model": {"filters": [[1, 9]]}}, "model.filters is [[1, 9]], but the run in {out} has [[1, 4], [2, 5]]"),
+        ({"model": {"cell_clip": None}}, "model.cell_clip is None, but the run in {out} has 3.0"),
+        ({"text": {"read": "windows"}}, "text.read is 'windows', but the run in {out} has 'sentences'"),
+        ({"text": {"tokens": 80}}, "text.tokens is 80, but the run in {out} has 60"),
+        ({"softmax": {"kind": "full"}}, "softmax.kind is 'full', but the run in {out} has 'sampled'"),
+        ({"softmax": {"negatives": 9}}, "softmax.negatives is 9, but the run in {out} has 8"),
+        ({"optimizer": {"name": "adagrad"}}, "optimizer.name is 'adagrad', but the run in {out} has 'adamw'"),
+        ({"budget": {"validate_on": 9}}, "budget.validate_on is 9, but the run in {out} has 200"),
+    ],
+    ids=lambda value: json.dumps(value) if isinstance(value, dict) else "",
+)
+def test_what_the_weights_and_the_order_rest_on_may_not(plan: RunPlan, changes: dict[str, Any], sentence: str) -> None:
+    before = (plan.out / LAST).read_bytes(), recipe_of_run(plan.out)
+    with pytest.raises(JobError) as refused:
+        pretrain(replace(plan, recipe=small_recipe(**changes)), resume=True)
+    assert str(refused.value).startswith(sentence.format(out=plan.out))
+    assert str(refused.value).endswith("; resume it with that, or start a new run in another --out")
+    assert ((plan.out / LAST).read_bytes(), recipe_of_run(plan.out)) == before
+
+
+def test_nor_the_seed(plan: RunPlan) -> None:
+    with pytest.raises(JobError, match=r"^seed is 1, but the run in .* has 0; resume it with that"):
+        pretrain(replace(plan, seed=1), resume=True)
+
+
+def test_nor_the_held_out_text(plan: RunPlan, tmp_path: Path) -> None:
+    valid = tmp_path / "valid.txt"
+    valid.write_text(random_text(30, seed=5), encoding="utf-8")
+    with pytest.raises(JobError, match=r"^the held-out text is valid\.txt \(\w{8}\), but .* has the end of the corpus"):
+        pretrain(replace(plan, valid=valid), resume=True)
+    plan = replace(plan, valid=valid, out=tmp_path / "other")
+    pretrain(plan)
+    valid.write_text(random_text(30, seed=6), encoding="utf-8")
+    with pytest.raises(JobError, match=r"^the held-out text is valid\.txt \(\w{8}\), but the run in .* has valid\.txt"):
+        pretrain(plan, resume=True)
+
+
+def test_held_out_text_under_another_name_is_the_same(plan: RunPlan, tmp_path: Path) -> None:
+    valid = tmp_path / "valid.txt"
+    valid.write_text(random_text(30, seed=5), encoding="utf-8")
+    plan = replace(plan, valid=valid, out=tmp_path / "other")
+    pretrain(plan)
+    pretrain(replace(plan, valid=valid.rename(tmp_path / "moved.txt")), resume=True)
+
+
+def test_a_checkpoint_that_does_not_know_its_held_out_text_is_resumed(plan: RunPlan) -> None:
+    """One that an earlier version wrote."""
+    tensors, meta = read_run_file(plan.out / LAST)
+    save_run_file(plan.out / LAST, tensors, {k: v for k, v in meta.items() if k not in ("held_out", "valid")})
+    pretrain(plan, resume=True)
+
+
+def test_a_resumed_run_keeps_its_recipe_and_takes_changes(plan: RunPlan) -> None:
+    recipe = resumed_recipe(plan.out, None, ["optimizer.rate=0.5"])
+    assert recipe == small_recipe(budget=HALF, optimizer={"rate": 0.5})
+
+
+def test_a_recipe_of_another_name_is_refused(plan: RunPlan, tmp_path: Path) -> None:
+    with pytest.raises(JobError, match=r"has the recipe custom, not tiny; leave out --recipe, and change single"):
+        resumed_recipe(plan.out, "tiny", [])
+    (tmp_path / "custom.toml").write_text("dropout = 0.1\n")
+    assert resumed_recipe(plan.out, str(tmp_path / "custom.toml"), []) == recipe_of_run(plan.out)
+    with pytest.raises(ConfigError, match="there is no recipe 'huge'"):
+        resumed_recipe(plan.out, "huge", [])
