@@ -119,3 +119,11 @@ def test_a_recipe_of_another_name_is_refused(plan: RunPlan, tmp_path: Path) -> N
     assert resumed_recipe(plan.out, str(tmp_path / "custom.toml"), []) == recipe_of_run(plan.out)
     with pytest.raises(ConfigError, match="there is no recipe 'huge'"):
         resumed_recipe(plan.out, "huge", [])
+
+
+def test_the_time_of_all_sittings_counts(plan: RunPlan) -> None:
+    """Also that between the last look at held-out text and a stop, which only the checkpoint knows."""
+    tensors, meta = read_run_file(plan.out / LAST)
+    assert 0 < meta["seconds"] < 600
+    save_run_file(plan.out / LAST, tensors, {**meta, "seconds": 7200.0})
+    assert 2 <= load(pretrain(plan, resume=True)).card["training"]["hours"] < 2.2

@@ -18,15 +18,16 @@ VERSION = 1
 COUNTERS = ("step", "tokens", "best", "since_best", "validated_at", "seed")
 
 
-def save_checkpoint(training: Training, path: Path, texts: Mapping[str, Any]) -> None:
-    """Write the run's state; ``texts`` says what it reads. Every process takes part, the first writes."""
+def save_checkpoint(training: Training, path: Path, about: Mapping[str, Any]) -> None:
+    """Write the run's state; ``about`` says what it reads and how long it took. All processes take part, the first
+    writes."""
     tensors = {f"model.{name}": tensor for name, tensor in training.model.state_dict().items()}
     tensors |= {f"optimizer.{name}": tensor for name, tensor in training.optimizer.state().items()}
     tensors |= _state_tensors(training)
     meta = {
         "version": VERSION,
         "recipe": training.recipe.to_dict(),
-        **texts,
+        **about,
         "position": training.order.position,
         **{name: getattr(training, name) for name in COUNTERS},
     }

@@ -145,13 +145,12 @@ class _Run:
     training: Training
     held_out: list[list[str]]
     texts: dict[str, Any]  #: what is read, for checkpoints
-    seconds: float  #: of earlier sittings
+    began: float  #: on the clock of this sitting, as if there had been no earlier ones and no time between them
 
     def to_the_end(self, runner: Runner, watch: Watch) -> Path:
         out, training, first = self.plan.out, self.training, self.training.processes.first
         new = training.step == 0 and training.best == math.inf
         journal = Journal(out, after_step=-1 if new else training.step) if first else None
-        begun = time.monotonic()
 
         def stop_if_wanted() -> None:
             if training.processes.any(stop_is_wanted()):
@@ -171,21 +170,21 @@ class _Run:
             )
             likelihood = sum(found, Likelihood())
             if journal is not None:
-                journal.validation(training.step, training.tokens, likelihood, self.seconds + time.monotonic() - begun)
+                journal.validation(training.step, training.tokens, likelihood, self._seconds())
                 journal.flush()
                 draw_curve(journal.path, out / CURVE)
                 watch.validated(training.tokens, likelihood)
             return likelihood.perplexities[2]
 
         def improved(training: Training) -> None:
-            save_checkpoint(training, out / BEST, self.texts)
+            save_checkpoint(training, out / BEST, self._about())
             if first:  # so that it can be tried while the training goes on
                 self._save_model(training.tokens)
 
         def checkpoint(training: Training) -> None:
             if journal is not None:
                 journal.flush()
-            save_checkpoint(training, out / LAST, self.texts)
+            save_checkpoint(training, out / LAST, self._about())
 
         hooks = Hooks(stepped, validate, improved, checkpoint)
         watch.started(training)
@@ -206,6 +205,13 @@ class _Run:
             self._save_best()
         training.processes.wait()
         return out / MODEL
+
+    def _seconds(self) -> float:
+        """Of all sittings so far."""
+        return time.monotonic() - self.began
+
+    def _about(self) -> dict[str, Any]:
+        return {**self.texts, "seconds": self._seconds()}
 
     def _save_best(self) -> None:
         """The model with the best weights: a kill may have come before it was written."""
@@ -260,12 +266,8 @@ def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Pr
     if processes.first:
         with replace_when_complete(plan.out / RECIPE) as file:
             file.write(json.dumps(recipe.to_dict(), indent=2).encode() + b"\n")
-    return _Run(plan, corpus, indexer, training, held_out, texts, _seconds(plan.out) if resume else 0.0)
-
-
-def _seconds(out: Path) -> float:
-    """Of the sittings of a run so far."""
-    return max((line["seconds"] for line in read_journal(out / "log.jsonl") if "seconds" in line), default=0.0)
+    before = 0.0 if saved is None else saved[1].get("seconds", 0.0)
+    return _Run(plan, corpus, indexer, training, held_out, texts, time.monotonic() - before)
 
 
 def product_precision(choice: str, device: torch.device) -> torch.dtype:
