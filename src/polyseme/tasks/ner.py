@@ -56,7 +56,7 @@ PRESETS = {
     "cpu": Preset(
         Sizes(hidden=100, depth=1),
         TrainingChoices(epochs=15, batch=32, rate=0.002, patience=4, halve_after=2),
-        InputChoices(elmo_dropout=0.1, characters=50),
+        InputChoices(elmo_dropout=0.5, characters=50),
     ),
 }
 
