@@ -24,7 +24,7 @@ from polyseme.formats.native import load_native, save_native
 
 MODELS = Path(__file__).parents[1] / "src/polyseme/models"
 LICENCE = "CC-BY-SA-4.0"  # the strictest of the sources is CC BY-SA 3.0, which allows its later version
-NAMES = {"en": "English", "ko": "Korean", "zh": "Chinese in both scripts"}
+NAMES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 TEXTS = {
     "en": "mostly Wikipedia, with some everyday sentences, dialogue and older prose; little slang, no code, no names "
     "of recent years",

@@ -69,6 +69,15 @@ def test_an_example_has_its_word_as_one_token(lang: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
+def test_the_bundled_model_tells_the_senses_apart(lang: str, word: str) -> None:
+    elmo = Elmo.from_pretrained(lang)
+    same, cross = [], []
+    for a, b in combinations(examples_of(lang, word), 2):
+        (same if a.sense == b.sense else cross).append(elmo.similarity(a.marked, b.marked)[-1])
+    assert np.mean(same) > np.mean(cross)
+
+
+@pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
 def test_the_text_has_neighbours_to_show(lang: str, word: str) -> None:
     tokens = [token for sentence in split_text("\n".join(text_lines(lang)), lang) for token in sentence.tokens]
     assert tokens.count(word) >= 6

@@ -67,9 +67,9 @@ def test_every_test_of_the_table_can_take_any_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "ko", "zh"])
-def test_a_bundled_model_that_is_not_there_yet(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundled_model_that_is_missing(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detect.resources, "files", lambda package: tmp_path)
-    with refused(f"the model '{language}' is not bundled yet"):
+    with refused(f"the model '{language}' is missing in this installation"):
         load(language)
     save_native(small_model(), tmp_path / "models" / language)
     assert load(language).fingerprint() == small_model().fingerprint()

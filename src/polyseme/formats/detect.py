@@ -87,7 +87,7 @@ def bundled_models() -> dict[str, Path]:
 
 def _load_bundled(language: str) -> StoredModel:
     if language not in (bundled := bundled_models()):
-        raise FormatError(f"the model {language!r} is not bundled yet; give a path or a hub id instead")
+        raise FormatError(f"the model {language!r} is missing in this installation; give a path or a hub id instead")
     return _with_context(language, bundled[language])
 
 
