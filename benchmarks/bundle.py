@@ -59,8 +59,13 @@ def main() -> None:
 
 def card(lang: str, stored: StoredModel, data: Path) -> dict[str, Any]:
     """Everything that the run wrote, and what only we know; ``stored`` has the rounded weights."""
+    training = dict(stored.card["training"])
+    for name, before in stored.card.get("base", {}).items():
+        if name in training:  # gone on with from the model that was in the box: its tokens and hours count too
+            training[name] = round(training[name] + before, 2)
     return {
         **stored.card,
+        "training": training,
         "name": f"polyseme-{lang}",
         "description": f"The {NAMES[lang]} model that comes with polyseme.",
         "licence": LICENCE,

@@ -74,7 +74,9 @@ def inherited_card(stored: StoredModel, lang: str) -> dict[str, Any]:
     names = ["licence"]
     if lang == "whitespace":  # the corpus was split before; how text is split is still the model's affair
         names += ["languages", "tokenization"]
-    return {"base": _describe(stored)} | {name: stored.card[name] for name in names if name in stored.card}
+    before = stored.card.get("training") or {}
+    learned = {name: before[name] for name in ("tokens_seen", "hours") if name in before}
+    return {"base": _describe(stored) | learned} | {name: stored.card[name] for name in names if name in stored.card}
 
 
 def remember_base(out: Path, stored: StoredModel | None) -> None:
