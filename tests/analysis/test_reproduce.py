@@ -19,6 +19,8 @@ from torch import nn
 from polyseme.analysis.index import Index
 from polyseme.analysis.reproduce import task_runs
 from polyseme.analysis.reproduce.budgets import BUDGETS
+from polyseme.analysis.reproduce.data_sets import find_task_data
+from polyseme.analysis.reproduce.measurement import Missing
 from polyseme.analysis.reproduce.neighbours import QUESTIONS
 from polyseme.analysis.senses import read_senses, tell_apart
 from polyseme.formats.native import save_native
@@ -48,26 +50,27 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reproduced]
         yield made
 
 
-def train_directly(reproduced: Reproduced, folder: Path, seed: int, **choices: Any) -> tuple[float, RunPlan]:
-    definition, changes = find_task("ner"), TINY.changes["ner"]
+def train_directly(reproduced: Reproduced, task: str, folder: Path, seed: int, **choices: Any) -> tuple[float, RunPlan]:
+    definition, changes = find_task(task), TINY.changes[task]
     common = {"static": reproduced.static, "model": str(reproduced.model)}
     preset = change_preset(definition.presets["cpu"], {**common, **changes, **choices})
-    data = definition.find(reproduced.data / "ner" / "uner-ewt")
-    plan = RunPlan("ner", data, folder, preset, "cpu", seed)
-    return train_task(plan).scores.values["f1"], plan
+    found = find_task_data(reproduced.data, task)
+    assert not isinstance(found, Missing)
+    plan = RunPlan(task, found[1], folder, preset, "cpu", seed)
+    return train_task(plan).scores.values[definition.metric], plan
 
 
 def test_scores_of_tasks_are_those_of_their_runs(reproduced: Reproduced, tmp_path: Path) -> None:
     row = reproduced.parts["table1"]["ner"]
     for seed in range(2):
-        dev, plan = train_directly(reproduced, tmp_path / f"none{seed}", seed, elmo="none")
+        dev, plan = train_directly(reproduced, "ner", tmp_path / f"none{seed}", seed, elmo="none")
         assert row["baseline"]["dev"][seed]["score"] == dev
         assert plan.data.test is not None
         assert row["baseline"]["test"][seed]["score"] == Task.load(plan.out).evaluate(plan.data.test).values["f1"]
-    last, _ = train_directly(reproduced, tmp_path / "last", 0, elmo="input", layers="last")
-    assert reproduced.parts["table2"]["ner"]["last"][0]["score"] == last
-    output, _ = train_directly(reproduced, tmp_path / "output", 1, elmo="output")
-    assert reproduced.parts["table3"]["ner"]["output"][1]["score"] == output
+    last, _ = train_directly(reproduced, "srl", tmp_path / "last", 0, elmo="input", layers="last")
+    assert reproduced.parts["table2"]["srl"]["last"][0]["score"] == last
+    output, _ = train_directly(reproduced, "snli", tmp_path / "output", 0, elmo="output")
+    assert reproduced.parts["table3"]["snli"]["output"][0]["score"] == output
 
 
 def test_every_part_has_its_rows(reproduced: Reproduced) -> None:
@@ -175,7 +178,8 @@ def test_figures_of_other_models_and_budgets_never_mix(reproduced: Reproduced, t
 
 
 def test_an_interrupted_report_goes_on(reproduced: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options, out, trained = ("--only", "table3", "--task", "ner"), tmp_path / "report", list[str]()
+    options, out = ("--only", "table3", "--task", "snli", "--task", "srl"), tmp_path / "report"
+    trained, runs = list[str](), [(task, place) for task in ("snli", "srl") for place in ("input", "both", "output")]
 
     def interrupted(plan: RunPlan, **given: Any) -> Any:
         trained.append(plan.out.name)
@@ -186,20 +190,14 @@ def test_an_interrupted_report_goes_on(reproduced: Reproduced, tmp_path: Path, m
     monkeypatch.setattr(task_runs, "train_task", interrupted)
     stopped = reproduced.run(*options, out=out, code=130)
     assert "the same command goes on" in stopped.stderr
-    table = figures(out)["table3"]["ner"]
-    assert [run is not None for place in ("input", "both", "output") for run in table[place]] == [True] * 2 + [
-        False
-    ] * 4
+    table = figures(out)["table3"]
+    assert [table[task][place][0] is not None for task, place in runs] == [True] * 2 + [False] * 4
     reproduced.run(*options, out=out)
     assert trained[2:4] == [trained[2]] * 2  # the one that was stopped is the next
     assert len(trained) == 7
-    again = figures(out)["table3"]["ner"]
-    without_time = [
-        [{**run, "seconds": 0} for run in row[place]]
-        for row in (again, reproduced.parts["table3"]["ner"])
-        for place in ("input", "both", "output")
-    ]
-    assert without_time[:3] == without_time[3:]
+    for task, place in runs:
+        again, before = (found["table3"][task][place][0] for found in (figures(out), reproduced.parts))
+        assert {**again, "seconds": 0} == {**before, "seconds": 0}
 
 
 def test_a_run_that_fails_leaves_the_others_alone(
@@ -207,7 +205,7 @@ def test_a_run_that_fails_leaves_the_others_alone(
 ) -> None:
     diverging = {**TINY.changes["ner"], "rate": 1e30}
     monkeypatch.setitem(BUDGETS, "quick", replace(TINY, changes={**TINY.changes, "ner": diverging}))
-    options = ("--only", "table3,senses", "--task", "ner")
+    options = ("--only", "table1,senses", "--task", "ner")
     failed = reproduced.run(*options, out=tmp_path / "report", code=1)
     assert "measurements failed; the report says which" in failed.stderr
     text = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
