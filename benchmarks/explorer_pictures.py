@@ -30,7 +30,7 @@ PICTURES = {
     "layer-0": ("en", 1280, "light", SUBSTITUTES, {**BANK, "layer": 0}),
     "dark": ("en", 1280, "dark", SUBSTITUTES, {"text": "Here is your birthday present.", "word": 4, "layer": 2}),
     "narrow": ("en", 400, "light", LEGEND, {"text": "He lit the fire with a match.", "word": 6, "layer": "mix"}),
-    "ko": ("ko", 1280, "light", SUBSTITUTES, {"text": "배가 고픈 동생은 사과를 두 개나 먹었다.", "word": 3, "layer": 2}),
+    "ko": ("ko", 1280, "light", SUBSTITUTES, {"text": "동생은 사과를 두 개나 먹었다.", "word": 1, "layer": 2}),
     "zh": ("zh", 1280, "light", SUBSTITUTES, {"text": "院子里的花很香。", "word": 3, "layer": "mix"}),
 }
 HEIGHT = 1500
