@@ -134,7 +134,7 @@ def test_cove_that_reads_other_vectors_is_refused_at_once(given: Reproduced, tmp
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (COMMITTED.read_text(encoding="utf-8"), "it does not say which model, budget and static vectors"),
+        (json.dumps({"version": 1, "parts": {}}), "it does not say which model, budget and static vectors"),
         (json.dumps({"version": 1, "model": "en", "budget": "quick", "static": "x"}), "it does not say which model"),
         (json.dumps({"version": 1, "questions": "one"}), "its questions are no list of sentences"),
         ("{", "holds no results of polyseme reproduce"),
