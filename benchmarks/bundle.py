@@ -1,9 +1,10 @@
 """A trained model into the package: rounded to float16, with a card that says what it is made of.
 
-    python benchmarks/bundle.py en --run RUN --data DIR
+    python benchmarks/bundle.py en --run RUN --data DIR [--words N]
 
-RUN is the folder of ``polyseme pretrain``, DIR the one with corpora/. Run it again after benchmarks/models.py: the card
-then has the figures that belong to these weights, and the weights stay the same to the byte.
+RUN is the folder of ``polyseme pretrain``, DIR the one with corpora/. The model before rounding is in RUN/unrounded
+then, for ``benchmarks/models.py --float32``. Run it again after that: the card then has the figures that belong to
+these weights, and the weights stay the same to the byte.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from polyseme.analysis.reproduce.knowledge import language_model_digest
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import load_native, save_native
+from polyseme.nn.softmax import SoftmaxWeights
+from polyseme.text.vocabulary import Vocabulary
 
 MODELS = Path(__file__).parents[1] / "src/polyseme/models"
 LICENCE = "CC-BY-SA-4.0"  # the strictest of the sources is CC BY-SA 3.0, which allows its later version
@@ -46,15 +49,29 @@ def main() -> None:
     parser.add_argument("lang", choices=NAMES)
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--words", type=int, help="keep so many of the softmax, the most frequent: a smaller file")
     options = parser.parse_args()
     folder = MODELS / options.lang
     folder.parent.mkdir(exist_ok=True)
-    save_native(load_native(options.run / "model"), folder, "float16")
+    trained = load_native(options.run / "model")
+    unrounded = most_frequent_words(trained, options.words) if options.words else trained
+    save_native(unrounded, options.run / "unrounded", "float32")
+    save_native(unrounded, folder, "float16")
     stored = load(folder)
     save_native(replace(stored, card=card(options.lang, stored, options.data)), folder, "float16")
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{folder}: {size / 1e6:.1f} MB, {stored.card['training']['tokens_seen']:,} tokens seen")
     write_page(RESULTS)
+
+
+def most_frequent_words(stored: StoredModel, count: int) -> StoredModel:
+    """A model whose softmax knows ``count`` words; the others, which stand at the end, count as unknown."""
+    words, softmax = stored.vocabulary, stored.softmax
+    assert words is not None and words.counts is not None and softmax is not None and softmax.clusters is None
+    fewer = Vocabulary.build(dict(zip(words.words, words.counts, strict=True)), size=count)
+    assert fewer.words == words.words[:count]
+    kept = SoftmaxWeights(softmax.weight[:count].clone(), softmax.bias[:count].clone())
+    return replace(stored, vocabulary=fewer, softmax=kept)
 
 
 def card(lang: str, stored: StoredModel, data: Path) -> dict[str, Any]:
