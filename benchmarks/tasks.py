@@ -26,6 +26,8 @@ from shared_data import DATA
 from polyseme.analysis.reproduce.data_sets import find_task_data
 from polyseme.analysis.reproduce.measurement import Missing, Shelf
 from polyseme.analysis.reproduce.paper import TABLE_1
+from polyseme.analysis.reproduce.scores import is_better
+from polyseme.analysis.reproduce.task_parts import PLACES
 from polyseme.analysis.reproduce.task_runs import Conditions, TaskRun, testing, training
 from polyseme.elmo import Elmo
 from polyseme.files.atomic import replace_when_complete
@@ -139,11 +141,15 @@ def keep_row(row: dict[str, Any]) -> None:
 
 
 def is_outdated(old: dict[str, Any], row: dict[str, Any]) -> bool:
-    return old["model"] == row["model"] and old.get("weights") != row["weights"]
+    """Whether both rows have a model of one name with different weights."""
+    return old["model"] is not None and old["model"] == row["model"] and old["weights"] != row["weights"]
 
 
 def write_page() -> None:
-    """The table in docs/tasks.md: means, spreads, and the share of the error that ELMo takes away."""
+    """The table in docs/tasks.md: means, spreads, and the share of the error that ELMo takes away.
+
+    The paper's share stands beside its own choice of where ELMo enters.
+    """
     lines = []
     rows = read_rows()
     for row in sorted(rows, key=lambda row: (TASKS.index(row["task"]), row["split"], WHERE.index(row["elmo"]))):
@@ -152,10 +158,11 @@ def write_page() -> None:
         less = "–"
         if base and row["elmo"] != "none":
             less = f"{100 * (row['mean'] - base[0]['mean']) / (100 - base[0]['mean']):.1f} %"
+            less += " (within the spread)" if is_better(row["scores"], base[0]["scores"]) == "even" else ""
         spread = f" ± {row['std']:.2f}" if row["std"] is not None else ""
         choice = ", ".join(str(row[key]) for key in ("elmo", "layers") if row[key] is not None)
         choice += f", λ {row['lambda']:g}" if row["lambda"] is not None else ""
-        theirs = TABLE_1.get(row["task"]) if row["elmo"] != "none" else None
+        theirs = TABLE_1.get(row["task"]) if row["elmo"] == PLACES.get(row["task"]) else None
         paper = "–" if theirs is None else f"{theirs.relative} %"
         score = f"{row['mean']:.2f}{spread}"
         about = (row["task"], row["data"], row["split"], choice, row["metric"])

@@ -78,3 +78,31 @@ def test_a_set_without_a_test_file_has_no_row(
     rows, _ = run(tasks, monkeypatch, "--elmo", "none", "--seeds", "1", "--split", "test")
     assert [row["split"] for row in rows] == ["dev"]
     assert "ner has no test file" in capsys.readouterr().out
+
+
+def test_rows_of_earlier_weights_give_way_and_the_rest_stays(tasks: ModuleType) -> None:
+    about = {"layers": "all", "lambda": 0.001, "budget": "cpu", "data": "d", "split": "dev", "metric": "f1"}
+    old, new = ({**about, "model": "en", "weights": weights} for weights in ("aaa", "bbb"))
+    kept = [
+        {**about, "task": "ner", "elmo": "none", "model": None, "weights": None},
+        {**about, "task": "ner", "elmo": "input", "model": "ko", "weights": "aaa"},
+        {**new, "task": "sst", "elmo": "input"},
+    ]
+    for row in (*kept[:2], {**old, "task": "snli", "elmo": "both"}, kept[2]):
+        tasks.keep_row(row)
+    assert json.loads(tasks.RESULTS.read_text(encoding="utf-8")) == kept
+
+
+def test_the_papers_gain_stands_beside_its_own_choice_of_where_elmo_enters(
+    tasks: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = {"task": "ner", "budget": "cpu", "data": "d", "split": "dev", "metric": "f1", "std": 1.0}
+    chosen = {"layers": "all", "lambda": 0.001, "model": "en", "weights": "aaa"}
+    tasks.keep_row({**about, **dict.fromkeys(chosen), "elmo": "none", "scores": [79.0, 81.0], "mean": 80.0})
+    tasks.keep_row({**about, **chosen, "elmo": "input", "scores": [84.0, 86.0], "mean": 85.0})
+    tasks.keep_row({**about, **chosen, "elmo": "output", "scores": [80.0, 82.0], "mean": 81.0})
+    shown: list[str] = []
+    monkeypatch.setattr(tasks, "fill_in", lambda page, name, text: shown.append(text))
+    tasks.write_page()
+    assert "| input, all, λ 0.001 | f1 | 85.00 ± 1.00 | 2 | 25.0 % | 21.0 % |" in shown[0]
+    assert "| output, all, λ 0.001 | f1 | 81.00 ± 1.00 | 2 | 5.0 % (within the spread) | – |" in shown[0]

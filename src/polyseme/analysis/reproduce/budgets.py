@@ -61,7 +61,7 @@ QUICK = Budget(
 CPU = Budget(
     name="cpu",
     about="all data (of SQuAD 0.32 of the paragraphs of up to 150 tokens), small networks, few epochs, three seeds "
-    "where a run takes less than five minutes: a night on two cores",
+    "where a run takes about five minutes: a night on two cores",
     preset="cpu",
     seeds={"ner": 3},
     seconds={"ner": 280, "sst": 700, "snli": 550, "srl": 800, "squad": 1_050, "coref": 700},

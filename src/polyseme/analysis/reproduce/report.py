@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,25 +52,30 @@ def write_markdown(document: Document, path: Path) -> list[Path]:
 def report(results: Results) -> Document:
     """Every part, whether it was run or not."""
     parts: Mapping[str, Any] = results.get("parts", {})
-    sections = [_shown(part, parts.get(name, {})) for name, part in PARTS.items()]
-    return Document(TITLE, [_about(results), *sections, guide()])
+    sections = {name: _shown(part, parts.get(name, {})) for name, part in PARTS.items()}
+    unfinished = [section.title for name, section in sections.items() if not _is_done(parts.get(name, {}))]
+    return Document(TITLE, [_about(results, unfinished), *sections.values(), guide()])
+
+
+def _is_done(found: Results) -> bool:
+    return bool(found) and found["done"] == found["planned"]
 
 
 def _shown(part: Part, found: Results) -> Section:
     """A part, and how much of it was done."""
     section = part.section(found.get("figures") or {})
-    done, planned = found.get("done", 0), found.get("planned", 1)
-    if done == planned:
+    if _is_done(found):
         return section
-    progress = f"{done} of {planned} measurements are done." if done else "Not run yet."
+    done = found.get("done", 0)
+    progress = f"{done} of {found['planned']} measurements are done." if done else "Not run yet."
     lead, *blocks = section.blocks
     return Section(section.title, [lead, progress, *blocks])
 
 
-def _about(results: Results) -> Section:
-    """What was run, with which model."""
+def _about(results: Results, unfinished: Sequence[str]) -> Section:
+    """What was run, with which model, and what was not; parts go by their titles."""
     lines = [
-        'Every table and figure of "Deep contextualized word representations" (Peters et al., 2018), measured by '
+        'The tables and figures of "Deep contextualized word representations" (Peters et al., 2018), measured by '
         "`polyseme reproduce`, beside the paper's figures. The notes take up the paper's claims, and say for which "
         "rows they hold here.",
     ]
@@ -86,6 +91,9 @@ def _about(results: Results) -> Section:
         f"{results['static']}.",
         "± is the standard deviation over seeds; where there is one seed, small differences say little.",
     ]
+    if unfinished:
+        names = ", ".join(title.split(":")[0] for title in unfinished)
+        lines.append(f"Not complete yet, and marked where they stand: {names}.")
     return Section("What was run", lines)
 
 

@@ -33,11 +33,12 @@ Grow = Callable[[str, DataFiles], dict[str, Tree]]
 
 
 def table_1(bench: Bench) -> Tree:
-    """Baseline and ELMo; on test where the budget reads it and there is one."""
+    """Baseline and ELMo with the λ of the task's preset; on test where the budget reads it and there is one."""
 
     def row(task: str, data: DataFiles) -> dict[str, Tree]:
+        penalty = find_task(task).presets[bench.budget.preset].inputs.mix_penalty
         split = "test" if bench.budget.test and data.test is not None else "dev"
-        runs = {"baseline": TaskRun(task), "elmo": TaskRun(task, PLACES[task])}
+        runs = {"baseline": TaskRun(task), "elmo": TaskRun(task, PLACES[task], penalty=penalty)}
         found: dict[str, Tree] = {"split": split, "elmo_at": PLACES[task]}
         for name, run in runs.items():
             found[name] = {"dev": _seeds(bench, run, data)}
