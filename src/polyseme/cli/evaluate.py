@@ -17,7 +17,6 @@ from polyseme.cli.tables import escaped, new_table, on_terminal, print_table, pr
 if TYPE_CHECKING:
     from polyseme.pretrain.evaluate import Likelihood
     from polyseme.pretrain.evaluate_files import DocumentLikelihood
-    from polyseme.pretrain.threads import Runner
 
 COLUMNS = ("forward", "backward", "average", "bits_per_byte", "tokens", "unknown_rate")
 
@@ -62,12 +61,13 @@ def evaluate(
     """
     from polyseme.formats.detect import load
     from polyseme.pretrain.evaluate_files import evaluate_files
+    from polyseme.pretrain.threads import on_cores, parallel_threads
 
     stored = load(model)
     unit: Literal["line", "document"] = "document" if per_document or state == "carry" else "line"
     facts = {"model": model, "state": state, "vocabulary_size": len(stored.vocabulary or ())}
     report = _Report(facts, both=stored.config.bidirectional, per_document=per_document, as_json=as_json)
-    with _runner(threads) as run, _progress(quiet) as show:
+    with on_cores(threads or parallel_threads()) as run, _progress(quiet) as show:
         found = evaluate_files(stored, files, state=state, unit=unit, lang=lang, field=field, run=run)
         report.print(_shown_while(found, show))
 
@@ -144,18 +144,6 @@ class _Report:
             cells += [f"{figures['bits_per_byte']:.4f}", f"{figures['tokens']:,}", f"{figures['unknown_rate']:.2%}"]
             table.add_row(escaped(file), *([document] if self.per_document else []), *cells)
         print_table(table)
-
-
-@contextmanager
-def _runner(threads: int | None) -> Iterator[Runner]:
-    from polyseme.pretrain.run import parallel_threads
-    from polyseme.pretrain.threads import one_after_the_other, side_by_side
-
-    if (threads or parallel_threads()) > 1:
-        with side_by_side() as run:
-            yield run
-    else:
-        yield one_after_the_other
 
 
 @contextmanager

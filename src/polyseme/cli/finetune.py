@@ -69,7 +69,8 @@ def finetune(
     """
     from polyseme.pretrain.finetune import finetune as run_finetuning
     from polyseme.pretrain.recipe import load_recipe
-    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, resumed_recipe
+    from polyseme.pretrain.run import RunPlan, Watch, resumed_recipe
+    from polyseme.pretrain.threads import parallel_threads
 
     changes = [*(change or []), *([f"budget.softmax_tokens={softmax_tokens}"] if softmax_tokens is not None else [])]
     chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "finetune", changes)

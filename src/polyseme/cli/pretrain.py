@@ -63,8 +63,9 @@ def pretrain(
       polyseme pretrain corpus --set optimizer.rate=0.002 --out run --resume
     """
     from polyseme.pretrain.recipe import load_recipe
-    from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, resumed_recipe
+    from polyseme.pretrain.run import RunPlan, Watch, resumed_recipe
     from polyseme.pretrain.run import pretrain as run_training
+    from polyseme.pretrain.threads import parallel_threads
 
     changes = change or []
     chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "compact", changes)

@@ -39,7 +39,7 @@ from polyseme.pretrain.journal import Journal, draw_curve, read_journal
 from polyseme.pretrain.objective import LanguageModel
 from polyseme.pretrain.order import Order, SentenceOrder, WindowOrder
 from polyseme.pretrain.recipe import Recipe, change_recipe, load_recipe, recipe_from_dict
-from polyseme.pretrain.threads import Runner, after, one_after_the_other, side_by_side
+from polyseme.pretrain.threads import Runner, after, on_cores, one_after_the_other
 from polyseme.pretrain.trainer import Hooks, StepReport, Training, look_at_held_out_text, new_optimizer, train
 from polyseme.text.indexing import Indexer
 
@@ -128,8 +128,8 @@ def _only_one(out: Path, processes: Processes, resume: bool) -> Iterator[None]:
 
 @contextmanager
 def _runner(plan: RunPlan) -> Iterator[Runner]:
-    if plan.device == "cpu" and plan.threads > 1:
-        with side_by_side() as runner:
+    if plan.device == "cpu":
+        with on_cores(plan.threads) as runner:
             yield runner
     else:
         yield one_after_the_other
@@ -329,8 +329,3 @@ def _order(
         share=share,
         shuffle=choice.shuffle,
     )
-
-
-def parallel_threads() -> int:
-    """Threads that training uses on a CPU: two, one per direction, where there are two cores."""
-    return min(2, torch.get_num_threads())

@@ -30,18 +30,40 @@ def one_after_the_other(tasks: Sequence[Callable[[], Result]], /) -> list[Result
 @contextmanager
 def side_by_side() -> Iterator[Runner]:
     """A runner for two cores: the first task on the calling thread, the others on a thread of their own."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+    with _one_thread_each(), ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
 
         def run(tasks: Sequence[Callable[[], Result]], /) -> list[Result]:
             waiting = [pool.submit(task) for task in tasks[1:]]
             return [tasks[0](), *(task.result() for task in waiting)]
 
-        try:
+        yield run
+
+
+@contextmanager
+def on_cores(count: int) -> Iterator[Runner]:
+    """The runner for so many cores, of which two are used at the most; one leaves the others to other programs."""
+    if count > 1:
+        with side_by_side() as run:
             yield run
-        finally:
-            torch.set_num_threads(before)
+    else:
+        with _one_thread_each():
+            yield one_after_the_other
+
+
+def parallel_threads() -> int:
+    """Threads that training uses on a CPU: two, one per direction, where there are two cores."""
+    return min(2, torch.get_num_threads())
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Within it an operation that this thread calls has one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def after(first: Callable[[], None], runner: Runner) -> Runner:

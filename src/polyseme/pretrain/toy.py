@@ -9,7 +9,8 @@ from pathlib import Path
 
 from polyseme.pretrain.prepare import prepare
 from polyseme.pretrain.recipe import load_recipe
-from polyseme.pretrain.run import RunPlan, Watch, parallel_threads, pretrain
+from polyseme.pretrain.run import RunPlan, Watch, pretrain
+from polyseme.pretrain.threads import parallel_threads
 
 TEXT = Path(__file__).with_name("toy.txt")
 TOKENS = 100_000  # about a hundred times the text
