@@ -76,13 +76,8 @@ def most_frequent_words(stored: StoredModel, count: int) -> StoredModel:
 
 def card(lang: str, stored: StoredModel, data: Path) -> dict[str, Any]:
     """Everything that the run wrote, and what only we know; ``stored`` has the rounded weights."""
-    training = dict(stored.card["training"])
-    for name, before in stored.card.get("base", {}).items():
-        if name in training:  # gone on with from the model that was in the box: its tokens and hours count too
-            training[name] = round(training[name] + before, 2)
     return {
-        **stored.card,
-        "training": training,
+        **with_its_base(stored.card),
         "name": f"polyseme-{lang}",
         "description": f"The {NAMES[lang]} model that comes with polyseme.",
         "licence": LICENCE,
@@ -90,6 +85,18 @@ def card(lang: str, stored: StoredModel, data: Path) -> dict[str, Any]:
         "limits": {"text": TEXTS[lang], **LIMITS},
         "sources": sources(stored.card["training"]["data"], lang, data),
     }
+
+
+def with_its_base(card: dict[str, Any]) -> dict[str, Any]:
+    """The card of a model that goes on from another: tokens, hours and curve of both, one after the other."""
+    if "base" not in card:
+        return card
+    before, now = card["base"]["training"], card["training"]
+    both = {name: round(before[name] + now[name], 2) for name in ("tokens_seen", "hours")}
+    later = [{**point, "tokens_seen": before["tokens_seen"] + point["tokens_seen"]} for point in card["curve"]]
+    curve = [*card["base"]["curve"], *later]
+    base = {name: value for name, value in card["base"].items() if name != "curve"}
+    return {**card, "training": now | both, "curve": curve, "base": base}
 
 
 def sources(names: list[str], lang: str, data: Path) -> list[dict[str, str]]:

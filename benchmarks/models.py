@@ -1,6 +1,6 @@
 """What a model knows, by one command: every figure of docs/models.md.
 
-    python benchmarks/models.py en [ko zh] --data DIR [--model PATH] [--run FOLDER] [--float32 PATH] [--test]
+    python benchmarks/models.py en [ko zh] --data DIR [--model PATH] [--float32 PATH] [--test]
 
 DIR is the folder with corpora/, pos/ and wsd/. Each part is written to benchmarks/results/model-<lang>.json when it is
 done, so that an interrupted command goes on; ``--only PART`` computes some parts again. Figures of another model are
@@ -38,7 +38,6 @@ from polyseme.elmo import Elmo, State
 from polyseme.files.atomic import replace_when_complete
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
-from polyseme.pretrain.journal import read_journal
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.frozen import BiLMVectors, FrozenVectors, TableVectors
 from polyseme.tasks.treebank import TagColumn, TaggedSentence
@@ -79,7 +78,6 @@ class Bench:
     lang: str
     stored: StoredModel
     data: Path
-    run: Path | None
     float32: str | None
     test: bool
     threads: int
@@ -196,20 +194,14 @@ def _rates(tokens: int, seconds: tuple[float, float]) -> Figures:
 
 
 def curve(bench: Bench) -> Figures:
-    """The validations of the run that made the model."""
-    assert bench.run is not None
-    entries = [entry for entry in read_journal(bench.run / "log.jsonl") if "valid" in entry]
-    return {
-        "tokens": [entry["tokens"] for entry in entries],
-        "perplexity": [entry["valid"]["average"] for entry in entries],
-        "elapsed_seconds": [entry.get("seconds") for entry in entries],
-    }
+    """What the run noted while it trained, as the card has it."""
+    return {name: [point[name] for point in bench.stored.card["curve"]] for name in ("tokens_seen", "perplexity")}
 
 
 def parts_of(bench: Bench) -> dict[str, Callable[[], Figures]]:
     """The quick ones first."""
     parts: dict[str, Callable[[], Figures]] = {"senses": lambda: senses(bench), "speed": lambda: speed(bench)}
-    if bench.run is not None:
+    if bench.stored.card.get("curve"):
         parts["curve"] = lambda: curve(bench)
     for name, column in bench.language.treebanks:
         parts[f"pos-{name}-{column}"] = lambda name=name, column=column: tags(bench, name, column)  # type: ignore[misc]
@@ -263,20 +255,19 @@ def main() -> None:
     parser.add_argument("langs", nargs="+", choices=LANGUAGES)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", help="a model other than the bundled one; for one language")
-    parser.add_argument("--run", type=Path, help="the folder of the run that made it, for the learning curve")
     parser.add_argument("--float32", help="the model before its weights were rounded to float16")
     parser.add_argument("--only", nargs="+", metavar="PART")
     parser.add_argument("--test", action="store_true", help="read the test splits too")
     parser.add_argument("--threads", type=int, default=min(2, torch.get_num_threads()))
     parser.add_argument("--results", type=Path, default=RESULTS, help="another folder; then no page is written")
     options = parser.parse_args()
-    if len(options.langs) > 1 and (options.model or options.run or options.float32):
-        parser.error("--model, --run and --float32 belong to one language")
+    if len(options.langs) > 1 and (options.model or options.float32):
+        parser.error("--model and --float32 belong to one language")
     options.results.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(options.threads)
     for lang in options.langs:
         stored = load(options.model or lang)
-        bench = Bench(lang, stored, options.data, options.run, options.float32, options.test, options.threads)
+        bench = Bench(lang, stored, options.data, options.float32, options.test, options.threads)
         measure(bench, options.results, options.only)
     if options.results == RESULTS:
         write_page(RESULTS)

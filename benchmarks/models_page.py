@@ -6,6 +6,7 @@ python benchmarks/models_page.py
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -194,8 +195,12 @@ def percent(share: float) -> str:
 
 
 def draw_curve(part: Part, path: Path) -> None:
+    """A line for each time that the training began anew from the model so far: rate and held-out sample may differ."""
     figure, axes = _axes("tokens seen, millions", "perplexity, held-out text")
-    axes.plot([tokens / 1e6 for tokens in part["tokens"]], part["perplexity"], color=COLOURS[0], marker=".")
+    seen, values = part["tokens_seen"], part["perplexity"]
+    begins = [0, *(place for place in range(1, len(seen)) if seen[place] <= seen[place - 1]), len(seen)]
+    for start, end in pairwise(begins):
+        axes.plot([tokens / 1e6 for tokens in seen[start:end]], values[start:end], color=COLOURS[0], marker=".")
     axes.set_yscale("log")
     axes.set_yticks(CURVE_TICKS, [str(tick) for tick in CURVE_TICKS])
     axes.minorticks_off()

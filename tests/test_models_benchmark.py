@@ -50,7 +50,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def bench(data: Path, *, seed: int = 0, test: bool = False) -> models.Bench:
-    return models.Bench("en", small_lm(seed), data, None, None, test, 1)
+    return models.Bench("en", small_lm(seed), data, None, test, 1)
 
 
 def read(results: Path) -> dict[str, Any]:

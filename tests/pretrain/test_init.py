@@ -48,7 +48,8 @@ def test_the_shape_is_the_models_whatever_the_recipe_says(plan: RunPlan, shape: 
         name: getattr(small_recipe(model=shape).model, name) for name in shape
     }
     assert told == shape_of(model)
-    learned = {name: begun_with.card["training"][name] for name in ("tokens_seen", "hours")}
+    learned = {name: begun_with.card[name] for name in ("training", "curve")}
+    assert learned["curve"][-1]["tokens_seen"] == learned["training"]["tokens_seen"]
     assert model.card["base"] == {"name": "base", "fingerprint": begun_with.fingerprint(), **learned}
 
 

@@ -82,6 +82,8 @@ def _fields(fields: Mapping[str, Any]) -> str:
 
 
 def _has_levels(value: Any) -> bool:
+    if isinstance(value, list):
+        return _is_section(value)
     return isinstance(value, Mapping) and any(isinstance(one, Mapping | list) for one in value.values())
 
 

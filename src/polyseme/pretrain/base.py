@@ -74,8 +74,7 @@ def inherited_card(stored: StoredModel, lang: str) -> dict[str, Any]:
     names = ["licence"]
     if lang == "whitespace":  # the corpus was split before; how text is split is still the model's affair
         names += ["languages", "tokenization"]
-    before = stored.card.get("training") or {}
-    learned = {name: before[name] for name in ("tokens_seen", "hours") if name in before}
+    learned = {name: stored.card[name] for name in ("training", "curve") if stored.card.get(name)}
     return {"base": _describe(stored) | learned} | {name: stored.card[name] for name in names if name in stored.card}
 
 

@@ -229,7 +229,7 @@ class _Run:
 
 
 def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[str, Any]:
-    """Data, recipe, tokens seen and perplexities of a run."""
+    """Data, recipe, tokens seen and perplexities of a run, the last and all that led to it."""
     looks = [line for line in read_journal(out / "log.jsonl") if "valid" in line and line["tokens"] <= tokens]
     return {
         "name": out.name,
@@ -244,6 +244,7 @@ def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[s
             "hours": round(looks[-1]["seconds"] / 3600, 2) if looks else None,
             "held_out": looks[-1]["valid"] if looks else None,
         },
+        "curve": [{"tokens_seen": look["tokens"], "perplexity": look["valid"]["average"]} for look in looks],
         **plan.card,
     }
 
