@@ -177,12 +177,12 @@ def compared(one: Part) -> list[str]:
 
 
 def speed_text(part: Part) -> str:
-    cold, warm = (part[key]["tokens_per_second"] for key in ("cold", "warm"))
+    cold, cached = (part[key]["tokens_per_second"] for key in ("cold", "cached"))
     busy = "" if part["load"] < 1.5 * part["threads"] else f" The machine was busy (load {part['load']:.1f})."
     cores = "one core" if part["threads"] == 1 else f"{part['threads']} cores"
     return (
         f"Embedding {part['tokens']:,} tokens on {cores}: {cold:,.0f} tokens/s the first time, "
-        f"{warm:,.0f} when the tokens are in the cache.{busy}"
+        f"{cached:,.0f} when the tokens are in the cache.{busy}"
     )
 
 

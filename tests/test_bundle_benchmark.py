@@ -21,14 +21,15 @@ from polyseme.text.vocabulary import Vocabulary  # noqa: E402
 def test_a_model_that_goes_on_from_another_counts_its_tokens_hours_and_curve() -> None:
     first = {"tokens_seen": 14, "hours": 1.95}
     card = {
-        "base": {"name": "x", "training": first, "curve": [{"tokens_seen": 14, "perplexity": 190.0}]},
+        "goes_on_from": {"name": "x", "training": first, "curve": [{"tokens_seen": 14, "perplexity": 190.0}]},
         "training": {"tokens_seen": 16, "hours": 2.1, "data": ["a.txt"]},
         "curve": [{"tokens_seen": 0, "perplexity": 190.0}, {"tokens_seen": 16, "perplexity": 170.0}],
     }
     both = with_its_base(card)
-    assert both["training"] == {"tokens_seen": 30, "hours": 4.05, "data": ["a.txt"]}
+    assert both["training"] == {"tokens_seen": 30, "hours": 4.05, "data": ["a.txt"], "of_these_by_this_recipe": 16}
+    assert with_its_base(both) == both
     assert [point["tokens_seen"] for point in both["curve"]] == [14, 14, 30]
-    assert both["base"] == {"name": "x", "training": first}
+    assert both["goes_on_from"] == {"name": "x", "training": first}
     assert with_its_base({"training": first}) == {"training": first}
 
 

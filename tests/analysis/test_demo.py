@@ -18,11 +18,10 @@ from polyseme.analysis.demo import (
     flatten,
     index_text,
     study,
-    target_layers,
     text_lines,
 )
 from polyseme.analysis.index import Index
-from polyseme.analysis.senses import read_senses
+from polyseme.analysis.senses import read_senses, target_layers
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.target import read_target

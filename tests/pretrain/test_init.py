@@ -12,7 +12,7 @@ from small import small_corpus, small_recipe
 
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
-from polyseme.pretrain.base import BASE, shape_of
+from polyseme.pretrain.base import BASE, BEFORE, shape_of
 from polyseme.pretrain.run import RECIPE, RunPlan, pretrain, recipe_of_run
 
 ADAPTIVE = {"kind": "adaptive", "cutoffs": [5, 12]}
@@ -50,7 +50,7 @@ def test_the_shape_is_the_models_whatever_the_recipe_says(plan: RunPlan, shape: 
     assert told == shape_of(model)
     learned = {name: begun_with.card[name] for name in ("training", "curve")}
     assert learned["curve"][-1]["tokens_seen"] == learned["training"]["tokens_seen"]
-    assert model.card["base"] == {"name": "base", "fingerprint": begun_with.fingerprint(), **learned}
+    assert model.card[BEFORE] == {"name": "base", "fingerprint": begun_with.fingerprint(), **learned}
 
 
 @pytest.mark.parametrize(

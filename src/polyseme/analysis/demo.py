@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from polyseme.analysis.index import Index, Neighbour, Occurrence
-from polyseme.analysis.senses import closeness, read_senses
+from polyseme.analysis.senses import closeness, read_senses, target_layers
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats, unit
 from polyseme.engine.progress import Progress
@@ -21,6 +21,7 @@ from polyseme.lm.lexicon import Substitute
 from polyseme.lm.places import find_place
 
 DATA = Path(__file__).parent / "data"
+LEAST_ALIKE = 0.2  #: the cosine of a place that is shown as a neighbour; the mean of all is near 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ WORDS: dict[str, dict[str, Pair]] = {
             Example("Here is your birthday [present].", "gift"),
         ),
         "bank": (
-            Example("They fished from the [bank] of the river.", "river"),
-            Example("I have some money in the [bank].", "money"),
+            Example("They walked along the [bank] of the river.", "river"),
+            Example("He borrowed the money from a [bank] in London.", "money"),
         ),
     },
     "ko": {
@@ -150,13 +151,6 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
     )
 
 
-def target_layers(elmo: Elmo, marked: Sequence[str]) -> Floats:
-    """Every layer of the marked word of each sentence. [L+1, n, W]"""
-    places = [find_place(elmo, text) for text in marked]
-    encodings = elmo.encode_tokens([place.tokens for place in places])
-    return np.stack([place.vectors(one.layers) for place, one in zip(places, encodings, strict=True)], axis=1)
-
-
 def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Directions on the plane in which those of ``vectors`` differ most (principal components): [n, 2] and [m, 2].
 
@@ -171,13 +165,13 @@ def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
 
 
 def nearest_uses(vector: Floats, places: Sequence[Occurrence], others: Floats, k: int) -> list[Neighbour]:
-    """The ``k`` places of a word whose vectors [m, W] are nearest to one of its vectors [W].
+    """Up to ``k`` places of a word, those whose vectors [m, W] are nearest to one of its vectors [W].
 
     The mean of all its vectors is taken away first: what they have in common is the word, what is left its contexts.
     """
     middle = others.mean(axis=0)
     cosines = unit(others - middle) @ unit(vector - middle)  # [m]
-    best = np.argsort(-cosines, kind="stable")[:k]
+    best = [row for row in np.argsort(-cosines, kind="stable")[:k] if cosines[row] >= LEAST_ALIKE]
     return [Neighbour(**asdict(places[row]), similarity=float(cosines[row])) for row in best]
 
 
@@ -191,13 +185,13 @@ def _answer(index: Index, example: Example, neighbours: list[Neighbour], k: int)
 
 
 def _other_words(index: Index, marked: str, count: int) -> list[str]:
-    """The nearest words that are not the marked one, each once."""
-    place = find_place(index.elmo, marked)
+    """The nearest words but the marked one, each once; only words of the model's softmax, where it has one."""
+    place, known = find_place(index.elmo, marked), index.elmo.stored.vocabulary
     words: dict[str, str] = {}
     for one in index.neighbours(marked, k=100):
         words.setdefault(one.word.casefold(), one.word)
     words.pop(place.tokens[place.begin].casefold(), None)
-    return [word for word in words.values() if word[0].isalpha()][:count]
+    return [word for word in words.values() if word[0].isalpha() and (known is None or word in known)][:count]
 
 
 def _substitutes(elmo: Elmo, marked: str, count: int) -> list[Substitute]:

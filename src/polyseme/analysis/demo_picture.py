@@ -109,8 +109,10 @@ def _write_sentence(axes: Any, x: float, y: float, marked: str, colour: str) -> 
 
 def _mark(axes: Any, x: float, y: float, which: int, number: int) -> None:
     """A numbered circle or square."""
-    axes.scatter([x], [y], s=120, marker=MARKERS[which], color=COLOURS[which], linewidths=0, zorder=3, clip_on=False)
-    axes.text(x, y, str(number), color="white", fontsize=7.5, ha="center", va="center_baseline", zorder=4)
+    layer = 3 + number  # a mark lies on those before it with its number: two numbers never stand in each other
+    shape: dict[str, Any] = {"marker": MARKERS[which], "color": COLOURS[which], "edgecolors": "white"}
+    axes.scatter([x], [y], s=130, **shape, linewidths=0.6, zorder=layer, clip_on=False)
+    axes.text(x, y, str(number), color="white", fontsize=7.5, ha="center", va="center_baseline", zorder=layer + 0.5)
 
 
 def _draw_map(axes: Any, study: Study) -> None:

@@ -107,10 +107,14 @@ def tell_apart(elmo: Elmo, words: Sequence[AmbiguousWord]) -> list[SenseReport]:
     """What each layer of a model makes of the words; the first is the token layer."""
     if elmo.state == "carry":
         raise ConfigError('uses of a word can be compared with the state "reset" or "warm" only, but it is "carry"')
-    places = [find_place(elmo, sentence) for word in words for sentence in word.sentences]
+    return judge(words, target_layers(elmo, [sentence for word in words for sentence in word.sentences]))
+
+
+def target_layers(elmo: Elmo, marked: Sequence[str]) -> Floats:
+    """Every layer of the marked word of each sentence. [L+1, n, W]"""
+    places = [find_place(elmo, text) for text in marked]
     encodings = elmo.stream(place.tokens for place in places)
-    vectors = [place.vectors(encoding.layers) for place, encoding in zip(places, encodings, strict=True)]  # [L+1, W]
-    return judge(words, np.stack(vectors, axis=1))
+    return np.stack([place.vectors(one.layers) for place, one in zip(places, encodings, strict=True)], axis=1)
 
 
 def judge(words: Sequence[AmbiguousWord], vectors: Floats) -> list[SenseReport]:

@@ -73,7 +73,7 @@ def _section(title: str, value: Mapping[str, Any] | Sequence[Mapping[str, Any]])
 def _fields(fields: Mapping[str, Any]) -> str:
     """A list of what is short; what has levels of its own follows as JSON."""
     short = {key: value for key, value in fields.items() if not _has_levels(value)}
-    lines = "".join(f"- {_spoken(key).lower()}: {_plain(value)}\n" for key, value in short.items())
+    lines = "".join(f"- {_words(key)}: {_plain(value)}\n" for key, value in short.items())
     rest = {key: value for key, value in fields.items() if key not in short}
     blocks = [
         f"{_spoken(key)}:\n\n```json\n{json.dumps(value, ensure_ascii=False)}\n```\n" for key, value in rest.items()
@@ -98,12 +98,17 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _spoken(key: str) -> str:
-    return key.replace("_", " ").capitalize()
+    words = _words(key)
+    return words[:1].upper() + words[1:]
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{_spoken(key).lower()} {_plain(one)}" for key, one in value.items())
+        return ", ".join(f"{_words(key)} {_plain(one)}" for key, one in value.items())
     if isinstance(value, list):
         return ", ".join(map(_plain, value))
     if isinstance(value, float):

@@ -17,6 +17,7 @@ from polyseme.pretrain.recipe import ModelShape, Recipe
 from polyseme.text.characters import UnicodeScheme
 
 BASE = "base.json"
+BEFORE = "goes_on_from"  #: the part of a card that tells of the model before
 
 
 def recipe_in_shape_of(stored: StoredModel, recipe: Recipe) -> Recipe:
@@ -74,8 +75,8 @@ def inherited_card(stored: StoredModel, lang: str) -> dict[str, Any]:
     names = ["licence"]
     if lang == "whitespace":  # the corpus was split before; how text is split is still the model's affair
         names += ["languages", "tokenization"]
-    learned = {name: stored.card[name] for name in ("training", "curve") if stored.card.get(name)}
-    return {"base": _describe(stored) | learned} | {name: stored.card[name] for name in names if name in stored.card}
+    learned = {name: stored.card[name] for name in ("training", "curve", BEFORE) if stored.card.get(name)}
+    return {BEFORE: _describe(stored) | learned} | {name: stored.card[name] for name in names if name in stored.card}
 
 
 def remember_base(out: Path, stored: StoredModel | None) -> None:
