@@ -119,14 +119,13 @@ def test_the_model_may_have_moved_but_not_changed(
     assert Task.load(finished[0].out, model=model).predict([["Ada"]])
 
 
-@pytest.mark.parametrize("fall", [False, True], ids=["steady rate", "falling rate"])
 def test_a_run_that_was_killed_goes_on_with_the_same_losses(
-    names: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch, fall: bool
+    names: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = plan(names, tmp_path / "whole", model, epochs=4, average=0.9, fall=fall)
+    whole = plan(names, tmp_path / "whole", model, epochs=4, average=0.9)
     train_task(whole)
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)  # after every step
-    broken = plan(names, tmp_path / "broken", model, epochs=4, average=0.9, fall=fall)
+    broken = plan(names, tmp_path / "broken", model, epochs=4, average=0.9)
 
     class Killed(Exception):
         pass
@@ -202,14 +201,6 @@ def test_training_stops_when_dev_gets_no_better(names: Path, tmp_path: Path, mod
     result = train_task(chosen)
     assert result.progress.epoch == result.progress.best_epoch + 2 < 50
     assert result.scores.values["f1"] == result.progress.best
-
-
-def test_a_falling_rate_comes_to_nothing_in_the_last_epoch(names: Path, tmp_path: Path, model: str) -> None:
-    chosen = plan(names, tmp_path / "run", model, elmo="none", epochs=4, patience=9, fall=True)
-    rates: list[float] = []
-    train_task(chosen, watch=Watch(stepped=lambda progress, _: rates.append(progress.rate)))
-    steps = len(rates)
-    assert rates == pytest.approx([0.02 * (1 - step / steps) for step in range(steps)])
 
 
 def test_files_without_examples_and_folders_without_runs_are_refused(names: Path, tmp_path: Path, model: str) -> None:

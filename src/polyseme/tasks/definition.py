@@ -43,7 +43,6 @@ class TrainingChoices:
     average: float = 0.0  #: decay of a moving average of the weights, which is scored and kept; 0 for none
     patience: int = 5  #: epochs without a better score on dev, after which training ends
     halve_after: int = 2  #: epochs without a better score, after which the rate is halved; 0 for never
-    fall: bool = False  #: whether the rate falls evenly to 0 over all epochs; it is never halved then
     share: float = 1.0  #: of the training examples, from the beginning of a shuffled list
     looks: int = 0  #: examples of dev that are scored after each epoch, evenly spread; 0 for all
 

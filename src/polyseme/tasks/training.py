@@ -119,9 +119,6 @@ def train(
         while not progress.finished(choices):
             order = batches_of_epoch(sizes, choices.batch, training.seed, progress.epoch)
             for rows in order[progress.batch :]:
-                if choices.fall:
-                    progress.rate = falling_rate(choices, progress, len(order))
-                    set_rate(training.optimizer, progress.rate)
                 progress.loss += take_step(place, training, [examples[row] for row in rows])
                 progress.batch += 1
                 progress.seconds = time.monotonic() - began
@@ -177,7 +174,7 @@ def end_epoch(training: Training, batches: int, score: float) -> None:
     progress.batch, progress.loss = 0, 0.0
     if score > progress.best:
         progress.best, progress.best_epoch = score, progress.epoch
-    elif patience and not training.choices.fall and progress.stale % patience == 0:
+    elif patience and progress.stale % patience == 0:
         progress.rate /= 2
         set_rate(training.optimizer, progress.rate)
 
@@ -192,15 +189,6 @@ def new_optimizer(network: TaskNetwork, choices: TrainingChoices) -> torch.optim
     if choices.optimizer == "adam":
         return torch.optim.Adam(groups, lr=choices.rate)
     return torch.optim.Adadelta(groups, lr=choices.rate, rho=0.95)  # Zeiler's (2012) own; PyTorch's is 0.9
-
-
-def falling_rate(choices: TrainingChoices, progress: Progress, batches: int) -> float:
-    """Of the next step, where an epoch has so many batches: all of it in the first, next to nothing in the last.
-
-    A rate that waits for dev to get worse falls by chance, early in one seed and never in another.
-    """
-    done = progress.epoch * batches + progress.batch
-    return choices.rate * (1 - done / (choices.epochs * batches))
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
