@@ -129,11 +129,13 @@ def with_its_base(card: dict[str, Any]) -> dict[str, Any]:
     if "curve" not in before:  # trained at once, or told already
         return card
     first, now = before["training"], card["training"]
-    both = {name: round(first[name] + now[name], 2) for name in ("tokens_seen", "hours")}
+    training = dict(now)
+    for name in ("tokens_seen", "hours"):
+        training[name] = round(first[name] + now[name], 2)
     later = [{**point, "tokens_seen": first["tokens_seen"] + point["tokens_seen"]} for point in card["curve"]]
     return {
         **card,
-        "training": now | both | {"of_these_by_this_recipe": now["tokens_seen"]},
+        "training": {"recipe_of_the_last": f"{now['tokens_seen']:,} tokens", **training},
         "curve": [*before["curve"], *later],
         BEFORE: {name: value for name, value in before.items() if name != "curve"},
     }

@@ -26,7 +26,7 @@ def test_a_model_that_goes_on_from_another_counts_its_tokens_hours_and_curve() -
         "curve": [{"tokens_seen": 0, "perplexity": 190.0}, {"tokens_seen": 16, "perplexity": 170.0}],
     }
     both = with_its_base(card)
-    assert both["training"] == {"tokens_seen": 30, "hours": 4.05, "data": ["a.txt"], "of_these_by_this_recipe": 16}
+    assert both["training"] == {"recipe_of_the_last": "16 tokens", "tokens_seen": 30, "hours": 4.05, "data": ["a.txt"]}
     assert with_its_base(both) == both
     assert [point["tokens_seen"] for point in both["curve"]] == [14, 14, 30]
     assert both["goes_on_from"] == {"name": "x", "training": first}
