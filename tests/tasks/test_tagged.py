@@ -113,6 +113,10 @@ def test_compressed_files_are_read_in_place(tmp_path: Path) -> None:
         ("just words\nwithout tags\n", "line 1: 'words' is no tag"),
         ("one\ntwo\n", "line 1: expected a word and its tag"),
         ("a O\n\nb B-X\nc I-Y\n", "line 4: the tag 'I-Y' cannot follow 'B-X' in IOB2"),
+        (
+            "a B-PER\nb I-PER\nc O\n\nd O\ne S-LOC\n\nf B-PER\ng O\n",
+            "line 6: the tag 'S-LOC' cannot follow 'O' in IOB2",
+        ),
         ("a B-X\nb E-X\n\nc B-X\n", "line 4: the sentence ends inside a span"),
         ("\n\n", "holds no sentences"),
         ("a\tO\n\tO\n", "line 2 has an empty word in column 1"),
