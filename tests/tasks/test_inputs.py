@@ -104,6 +104,8 @@ def test_dropout_is_elmos_alone_and_only_in_training() -> None:
     [
         ({"elmo": "middle"}, "middle"),
         ({"layers": "top"}, "top"),
+        ({"layers": "²"}, "²"),
+        ({"layers": "٣"}, "٣"),
         ({"mix_penalty": -1.0}, "lambda"),
         ({"elmo_dropout": 1.0}, "elmo_dropout"),
         ({"elmo": "none", "static": "none", "characters": 0}, "no vector"),

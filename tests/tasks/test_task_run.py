@@ -22,6 +22,7 @@ from polyseme.tasks import run as runs
 from polyseme.tasks import training
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.definition import TrainingChoices
+from polyseme.tasks.inputs import InputChoices
 from polyseme.tasks.registry import MODULES, find_task
 from polyseme.tasks.run import Finished, RunPlan, change_preset, train_task
 from polyseme.tasks.task import Task
@@ -196,6 +197,20 @@ def test_a_finished_run_may_go_on_with_more_epochs(finished: tuple[RunPlan, Fini
     assert json.loads((chosen.out / "run.json").read_text(encoding="utf-8"))["training"]["epochs"] == 7
 
 
+def test_the_bilm_reads_where_the_network_is_trained(
+    names: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Opened(Exception):
+        pass
+
+    def open_elmo(choices: InputChoices, device: str = "cpu") -> None:
+        raise Opened(device)
+
+    monkeypatch.setattr(runs, "open_elmo", open_elmo)
+    with pytest.raises(Opened, match="cuda"):
+        train_task(replace(plan(names, tmp_path / "run", model), device="cuda"))
+
+
 def test_training_stops_when_dev_gets_no_better(names: Path, tmp_path: Path, model: str) -> None:
     chosen = plan(names, tmp_path / "run", model, elmo="none", epochs=50, patience=2)
     result = train_task(chosen)
@@ -249,6 +264,13 @@ def test_a_choice_that_does_not_exist_is_refused() -> None:
 )
 def test_a_choice_that_makes_no_sense_is_refused(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"{name} is {value}, but should be"):
+        change_preset(find_task("ner").presets["cpu"], {name: value})
+
+
+@pytest.mark.parametrize("name", ["rate", "clip", "weight_decay"])
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1.0])
+def test_rates_are_finite(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{name}.* finite"):
         change_preset(find_task("ner").presets["cpu"], {name: value})
 
 

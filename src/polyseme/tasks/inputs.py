@@ -46,7 +46,7 @@ class InputChoices:
     def __post_init__(self) -> None:
         if self.elmo not in get_args(Where):
             raise ConfigError(f"elmo is {self.elmo!r}, but should be one of: {', '.join(get_args(Where))}")
-        if self.layers not in ("all", "last") and not self.layers.isdigit():
+        if self.layers not in ("all", "last") and not (self.layers.isascii() and self.layers.isdecimal()):
             raise ConfigError(f"layers is {self.layers!r}, but should be all, last, or the number of a layer")
         if not (math.isfinite(self.mix_penalty) and self.mix_penalty >= 0):
             raise ConfigError(f"lambda is {self.mix_penalty}, but should be 0 or more")

@@ -96,7 +96,7 @@ def train_task(
 
 def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Finished:
     definition = find_task(plan.task)
-    elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs)
+    elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs, plan.device)
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
     examples, dev = _read(definition, plan, partial(split_text, lang=about["lang"]))
