@@ -127,6 +127,13 @@ class Definition(ABC, Generic[E, S]):
         """What is trained on, where that is not just what was read."""
         return examples
 
+    def left_out(self, examples: list[E], network: S) -> str:
+        """What ``for_training`` leaves out and why, for people; "" where there is nothing to say."""
+        return ""
+
+    def check_gold(self, examples: Sequence[E], source: str) -> None:
+        """InputError where an example of a file has no gold answer, so that it could not be scored."""
+
     @abstractmethod
     def vocabularies(self, examples: Sequence[E]) -> Vocabularies:
         """Labels and whatever else the network needs to know of the training examples, as lists of strings."""

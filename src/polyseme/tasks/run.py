@@ -98,7 +98,7 @@ def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Fini
     elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs, plan.device)
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
-    examples, dev = _read(definition, plan, partial(split_text, lang=about["lang"]))
+    examples, dev = _read(definition, plan, partial(split_text, lang=about["lang"]), watch)
     watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to look at")
     place = _build(plan, definition, examples, dev, elmo, watch)
     training = Training.begin(place.network, plan.preset.training, plan.seed)
@@ -118,13 +118,16 @@ def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Fini
     return _finish(plan, place, len(examples), dev, training.progress)
 
 
-def _read(definition: Definition[Any, Any], plan: RunPlan, split: Split) -> tuple[list[Any], list[Any]]:
-    found = definition.read(plan.data.train, split)
-    examples = definition.for_training(take_share(found, plan.preset.training.share), plan.preset.network)
+def _read(definition: Definition[Any, Any], plan: RunPlan, split: Split, watch: Watch) -> tuple[list[Any], list[Any]]:
+    found = take_share(definition.read(plan.data.train, split), plan.preset.training.share)
+    examples = definition.for_training(found, plan.preset.network)
+    if left_out := definition.left_out(found, plan.preset.network):
+        watch.said(left_out)
     dev = list(spread(definition.read(plan.data.dev, split), plan.dev_examples))
     for path, read in ((plan.data.train, examples), (plan.data.dev, dev)):
         if not read:
             raise InputError(f"{path} holds no examples for the task {plan.task}")
+    definition.check_gold(dev, str(plan.data.dev))
     return examples, dev
 
 
@@ -147,8 +150,8 @@ def _build(
         watch.said(f"layers of {len(sentences):,} sentences, from the cache where they are there")
         if without_room := cache.fill(sentences):
             watch.said(
-                f"{without_room:.1%} of the tokens had no room in the cache of {cache.limit / (1 << 30):g} GB and are read "
-                "anew in every epoch; $POLYSEME_CACHE_GB raises the limit"
+                f"{without_room:.1%} of the tokens had no room in the cache of {cache.limit / (1 << 30):g} GB and are "
+                "read anew in every epoch; $POLYSEME_CACHE_GB raises the limit"
             )
     vocabularies = definition.vocabularies(examples)
     torch.manual_seed(plan.seed)

@@ -112,6 +112,7 @@ class Task:
         examples = self.definition.read(Path(path), self.split)
         if not examples:
             raise InputError(f"{path} holds nothing to score")
+        self.definition.check_gold(examples, str(path))
         return self.definition.score([answer for _, answer in self.answer(examples)], examples)
 
     def split(self, text: str) -> list[Sentence]:
