@@ -52,6 +52,8 @@ def test_the_mix_is_that_of_the_layers() -> None:
         tokens.output_mix.weights.copy_(torch.tensor([0.0, 1.0, 2.0]))
         tokens.output_mix.scale.fill_(3.0)
     weighted = 3 * np.tensordot(torch.softmax(torch.tensor([0.0, 1.0, 2.0]), 0).numpy(), layers, axes=1)
+    shares = torch.softmax(torch.tensor([0.0, 1.0, 2.0]), 0).tolist()
+    assert tokens.shares()["output"] == {"shares": pytest.approx(shares, abs=1e-4), "scale": 3.0}
     again = tokens(features(tokens.choices)(TEXT))
     torch.testing.assert_close(again.output[0, :3], torch.from_numpy(weighted))
     assert tokens.penalty().item() == pytest.approx(0.001 * 5)

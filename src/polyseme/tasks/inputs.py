@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 import torch
@@ -96,6 +96,13 @@ class TokenVectors:
     output: Tensor  # [B, N, O]; O is 0 where ELMo does not enter at the output
     mask: Tensor  # [B, N] bool
     lengths: Tensor  # [B]
+
+
+class LearnedMix(TypedDict):
+    """A mix in figures: the share of each layer that takes part, and γ, by which their sum is multiplied."""
+
+    shares: list[float]
+    scale: float
 
 
 class Features:
@@ -186,11 +193,14 @@ class TokenInputs(nn.Module):
         """λ‖w‖² of both mixes, to be added to a task's loss."""
         return sum((mix.penalty(self.choices.mix_penalty) for mix in self._mixes()), torch.zeros(()))
 
-    def shares(self) -> dict[str, list[float]]:
-        """What the mixes have learned: each layer's share, and the scale behind it."""
+    def shares(self) -> dict[str, LearnedMix]:
+        """What the mixes have learned, by the place where ELMo enters."""
         mixes = {"input": self.input_mix, "output": self.output_mix}
         return {
-            name: [*(round(share, 4) for share in mix.shares().tolist()), round(mix.scale.item(), 4)]
+            name: {
+                "shares": [round(share, 4) for share in mix.shares().tolist()],
+                "scale": round(mix.scale.item(), 4),
+            }
             for name, mix in mixes.items()
             if mix is not None
         }

@@ -25,7 +25,7 @@ from polyseme.files.locks import exclusive
 from polyseme.tasks.checkpoint import load_network, restore_progress, save_network, save_progress
 from polyseme.tasks.data_files import DataFiles, describe_file
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices
-from polyseme.tasks.inputs import Features, InputChoices, TokenInputs, open_elmo
+from polyseme.tasks.inputs import Features, InputChoices, LearnedMix, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.scores import Scores, draw_confusion
@@ -80,7 +80,7 @@ class Finished:
     """What a run gives: scores on dev by the best network, the learned mixes, and the history of its epochs."""
 
     scores: Scores
-    mixes: dict[str, list[float]]
+    mixes: dict[str, LearnedMix]
     progress: Progress
 
 
