@@ -85,4 +85,4 @@ def test_a_task_from_its_files_to_its_own_format(task: str, tmp_path: Path, monk
 
 
 def _predicates(path: Path) -> list[tuple[tuple[str, ...], list[int]]]:
-    return [(one.words, [frame.predicate for frame in one.frames]) for one in read_srl(path).sentences]
+    return [(one.words, [frame.predicate for frame in one.frames]) for one in read_srl(path)]

@@ -71,7 +71,8 @@ def test_it_learns_and_leaves_everything_behind(finished: tuple[RunPlan, Finishe
     chosen, result = finished
     assert result.scores.values["f1"] > 95
     assert set(result.mixes) == {"input", "output"}
-    assert sum(result.mixes["input"][:-1]) == pytest.approx(1, abs=1e-3)
+    assert set(result.mixes["input"]) == {"shares", "scale"}
+    assert sum(result.mixes["input"]["shares"]) == pytest.approx(1, abs=1e-3)
     about = json.loads((chosen.out / "run.json").read_text(encoding="utf-8"))
     assert (about["task"], about["seed"], about["inputs"]["elmo"]) == ("ner", 3, "both")
     assert about["data"]["train"]["name"] == "train.txt"
@@ -94,6 +95,10 @@ def test_a_task_is_loaded_and_predicts_what_it_scored(finished: tuple[RunPlan, F
     assert [entity["text"] for entity in text["entities"]] == ["Eve", "Lima"]
     assert task.predict([]) == []
     assert [record["tokens"] for record in task.predict([["Ada"], [], ["Bob", "."]])] == [["Ada"], [], ["Bob", "."]]
+    with pytest.raises(InputError, match=r'item 2: token 1 is "a\\nb", but should not be empty, nor hold a tab'):
+        task.predict([["Ada"], ["Bob", "a\nb"]])
+    with pytest.raises(InputError, match=r"^expected a text"):
+        task.predict({"words": ["Ada"]})
     written = "".join(task.definition.write(task.stream([["Ada", "left"]])))
     assert written == "Ada\tB-PER\nleft\tO\n\n"
 

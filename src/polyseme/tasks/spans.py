@@ -157,11 +157,11 @@ def span_scores(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Spa
     return Scores(
         {name: value for name, value in overall.items() if name != "support"},
         {label: precision_recall_f1(right[label], predicted_counts[label], gold_counts[label]) for label in labels},
-        _confusion(gold, predicted),
+        span_confusion(gold, predicted),
     )
 
 
-def _confusion(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> Confusion:
+def span_confusion(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> Confusion:
     """Labels of spans with the same tokens; "O" where the other side has no such span."""
     pairs: list[tuple[str, str]] = []
     for expected, found in zip(gold, predicted, strict=True):

@@ -75,13 +75,20 @@ class Task:
 
         Of many, each is a text, a list of tokens, or an object with the fields that docs/tasks.md names.
         """
-        many = [items] if isinstance(items, str | dict) else items
-        return [self.definition.record(example, answer) for example, answer in self.stream(many)]
+        pairs = self.answer(self.examples(items)) if isinstance(items, str | dict) else self.stream(items)
+        return [self.definition.record(example, answer) for example, answer in pairs]
 
     def stream(self, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """(example, prediction) one by one, in constant memory."""
-        examples = (example for item in items for example in self.definition.examples(item, self.split))
-        return self.answer(examples)
+        """(example, prediction) one by one, in constant memory; an error says which item it is about, from 1."""
+        numbered = enumerate(items, start=1)
+        return self.answer(example for number, item in numbered for example in self.examples(item, f"item {number}"))
+
+    def examples(self, item: Any, place: str = "") -> list[Any]:
+        """What is to be predicted of a text, a list of tokens or an object; an error begins with its ``place``."""
+        try:
+            return self.definition.examples(item, self.split)
+        except InputError as error:
+            raise InputError(f"{place}: {error}" if place else str(error)) from None
 
     def answer(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """The same for examples of the task."""
