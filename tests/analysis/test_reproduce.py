@@ -83,7 +83,7 @@ def test_every_part_has_its_rows(reproduced: Reproduced) -> None:
     half, whole = (one["runs"][0]["examples"]["train"] for one in parts["figure1"]["srl"]["elmo"])
     assert half == round(whole / 2)
     mixes = parts["figure2"]["coref"]["runs"][0]["mixes"]
-    assert [len(mixes[place]) for place in ("input", "output")] == [4, 4]  # three layers and the scale
+    assert [len(mixes[place]["shares"]) for place in ("input", "output")] == [3, 3]
 
 
 def test_what_the_frozen_model_knows(reproduced: Reproduced) -> None:

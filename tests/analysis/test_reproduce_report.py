@@ -25,7 +25,7 @@ from polyseme.tasks.squad import PRESETS
 ROOT = Path(__file__).parents[2]
 
 
-def runs(*scores: float, mixes: dict[str, list[float]] | None = None) -> list[dict[str, Any]]:
+def runs(*scores: float, mixes: dict[str, dict[str, Any]] | None = None) -> list[dict[str, Any]]:
     """What a training gives, by seed."""
     about = {"examples": {"train": 1200, "dev": 80}, "mixes": mixes or {}}
     return [
@@ -176,8 +176,12 @@ def test_how_little_data_is_enough_is_open_until_every_share_is_run() -> None:
     assert "as good as the baseline on all data with no share that was tried" in text
 
 
+def mix(*shares: float, scale: float = 1.0) -> dict[str, Any]:
+    return {"shares": list(shares), "scale": scale}
+
+
 def test_weights_without_their_scale() -> None:
-    mixes = {"input": [0.2, 0.5, 0.3, 1.7], "output": [0.4, 0.3, 0.3, 0.9]}
+    mixes = {"input": mix(0.2, 0.5, 0.3, scale=1.7), "output": mix(0.4, 0.3, 0.3, scale=0.9)}
     text = text_of(figure_2({"sst": row(runs=runs(1, 2, mixes=mixes))}))
     assert "| SST-5 | input | 0.20 ± 0.00 | 0.50 ± 0.00 | 0.30 ± 0.00 |" in text
     assert "| task | place | token layer | layer 1 | layer 2 |" in text
@@ -186,9 +190,9 @@ def test_weights_without_their_scale() -> None:
 def test_the_pattern_of_the_weights_by_a_margin() -> None:
     """Layer 1 ahead by 0.2, by nothing, and behind; the output more even, no less, and not there."""
     mixes = {
-        "ner": {"input": [0.2, 0.5, 0.3, 1.0], "output": [0.4, 0.3, 0.3, 1.0]},
-        "snli": {"input": [0.33, 0.34, 0.33, 1.0], "output": [0.33, 0.33, 0.34, 1.0]},
-        "sst": {"input": [0.5, 0.3, 0.2, 1.0]},
+        "ner": {"input": mix(0.2, 0.5, 0.3), "output": mix(0.4, 0.3, 0.3)},
+        "snli": {"input": mix(0.33, 0.34, 0.33), "output": mix(0.33, 0.33, 0.34)},
+        "sst": {"input": mix(0.5, 0.3, 0.2)},
     }
     text = text_of(figure_2({task: row(runs=runs(1, mixes=found)) for task, found in mixes.items()}))
     first = "Layer 1 has the largest weight at the input, by 0.02 at least: here for 1 of 3 "

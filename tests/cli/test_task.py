@@ -71,6 +71,8 @@ def _every_kind_of_input() -> None:
     ]
     assert len(printed) == 5
     assert len(set(printed)) == 1
+    Path("bad.jsonl").write_text('["Ada"]\n\n["Ada", "left\\t"]\n', encoding="utf-8")
+    assert "bad.jsonl, line 3: token 1 is" in refusal("task", "predict", "run", "bad.jsonl")
     _what_names_a_file()
 
 

@@ -70,9 +70,7 @@ def test_a_task_from_its_files_to_its_own_format(task: str, tmp_path: Path, monk
             line.split("\t")[1:] for line in train.read_text().splitlines()
         ]
     elif task == "squad":
-        assert set(json.loads(written.read_text())) == {
-            question.id for question in read_squad(dev, split_text).questions
-        }
+        assert set(json.loads(written.read_text())) == {question.id for question in read_squad(dev, split_text)}
     elif task == "srl":
         assert _predicates(written) == _predicates(dev)
     else:
@@ -87,4 +85,4 @@ def test_a_task_from_its_files_to_its_own_format(task: str, tmp_path: Path, monk
 
 
 def _predicates(path: Path) -> list[tuple[tuple[str, ...], list[int]]]:
-    return [(one.words, [frame.predicate for frame in one.frames]) for one in read_srl(path).sentences]
+    return [(one.words, [frame.predicate for frame in one.frames]) for one in read_srl(path)]

@@ -37,8 +37,9 @@ def test_texts_sentences_and_tokens_are_documents() -> None:
     assert (document.name, document.sentences) == ("x", (("Go", "."), ("Stop", ".")))
     [document] = TASK.examples({"sentences": [["Go", "."], ["Stop"]]}, split_text)
     assert document.sentences == (("Go", "."), ("Stop",))
-    [document] = TASK.examples(["Go", "."], split_text)
-    assert document.sentences == (("Go", "."),)
+    for item in (["Go", "."], {"tokens": ["Go", "."]}):
+        [document] = TASK.examples(item, split_text)
+        assert document.sentences == (("Go", "."),)
 
 
 def test_new_documents_are_written_as_parts_of_their_name(tmp_path: Path) -> None:
@@ -51,7 +52,18 @@ def test_new_documents_are_written_as_parts_of_their_name(tmp_path: Path) -> Non
     assert "".join(TASK.write((document, []) for document in found[2:])) in written.read_text()
 
 
-@pytest.mark.parametrize("item", [3, {"x": 1}, [["a"], "b"], [["a"], []], {"sentences": [[1]]}])
-def test_what_is_no_document_is_refused(item: object) -> None:
-    with pytest.raises(InputError, match="needs a text or a list of sentences"):
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (3, "expected a text"),
+        ({"x": 1}, "expected a text"),
+        ([["a"], "b"], "expected a text"),
+        ({"sentences": [[1]]}, "expected a text"),
+        ([["a"], []], "one token at least"),
+        ([["a"], ["b", ""]], "token 1 is"),
+        ({"id": "a\tb", "text": "Go."}, "the id .* should hold no tab"),
+    ],
+)
+def test_what_is_no_document_is_refused(item: object, said: str) -> None:
+    with pytest.raises(InputError, match=said):
         TASK.examples(item, split_text)

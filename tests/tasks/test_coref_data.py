@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shared import DATA, needs
+from tasks.toy_data import write_coref
 
 from polyseme.errors import InputError
-from polyseme.tasks.coref_data import Mention, genre_of, new_document, read_coref, without_singletons, write_coref
+from polyseme.tasks.coref_data import Mention, genre_of, new_document, read_coref, without_singletons
 
 TEXT = """\
 #begin document (bn/a); part 001

@@ -52,6 +52,8 @@ def test_the_mix_is_that_of_the_layers() -> None:
         tokens.output_mix.weights.copy_(torch.tensor([0.0, 1.0, 2.0]))
         tokens.output_mix.scale.fill_(3.0)
     weighted = 3 * np.tensordot(torch.softmax(torch.tensor([0.0, 1.0, 2.0]), 0).numpy(), layers, axes=1)
+    shares = torch.softmax(torch.tensor([0.0, 1.0, 2.0]), 0).tolist()
+    assert tokens.shares()["output"] == {"shares": pytest.approx(shares, abs=1e-4), "scale": 3.0}
     again = tokens(features(tokens.choices)(TEXT))
     torch.testing.assert_close(again.output[0, :3], torch.from_numpy(weighted))
     assert tokens.penalty().item() == pytest.approx(0.001 * 5)
@@ -104,6 +106,8 @@ def test_dropout_is_elmos_alone_and_only_in_training() -> None:
     [
         ({"elmo": "middle"}, "middle"),
         ({"layers": "top"}, "top"),
+        ({"layers": "²"}, "²"),
+        ({"layers": "٣"}, "٣"),
         ({"mix_penalty": -1.0}, "lambda"),
         ({"elmo_dropout": 1.0}, "elmo_dropout"),
         ({"elmo": "none", "static": "none", "characters": 0}, "no vector"),

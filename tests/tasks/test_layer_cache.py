@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tiny import tiny_elmo
 
 from polyseme.elmo import Elmo
+from polyseme.errors import ConfigError
 from polyseme.tasks import layer_cache
-from polyseme.tasks.layer_cache import LayerCache, default_folder, digest
+from polyseme.tasks.layer_cache import LayerCache, default_folder, default_limit, digest
 
 TEXT = [["Ada", "left", "."], ["Bob"], [], ["a", "b", "c", "d", "e"], ["Ada", "left", "."]]
 
@@ -83,7 +84,7 @@ def test_the_oldest_give_way_and_what_has_no_room_is_computed(tmp_path: Path, mo
     sentences = [[f"w{i}", "x", "y", "z"] for i in range(6)]
     limit = 4 * (4 * token + 56)  # four segments of one sentence each
     small = LayerCache(elmo, tmp_path, limit=limit)
-    small.fill(sentences)
+    assert small.fill(sentences) == pytest.approx(2 / 6)
     assert len(segments(tmp_path)) == 4
     np.testing.assert_array_equal(small.layers(sentences), expected(elmo, sentences))
     others = [[f"v{i}", "x", "y", "z"] for i in range(3)]
@@ -91,7 +92,7 @@ def test_the_oldest_give_way_and_what_has_no_room_is_computed(tmp_path: Path, mo
     abandoned.write_bytes(bytes(100))
     os.utime(abandoned, (0, 0))
     later = LayerCache(elmo, tmp_path, limit=limit)
-    later.fill(others)
+    assert later.fill(others) == 0
     assert not abandoned.exists(), "what a killed process left is in nobody's way"
     later.computed = 0
     later.layers(others)
@@ -146,6 +147,16 @@ def test_the_folder_can_be_chosen(own_cache: Path, monkeypatch: pytest.MonkeyPat
     assert default_folder() == own_cache
     monkeypatch.delenv("POLYSEME_CACHE")
     assert default_folder().name in ("polyseme", "cache")
+
+
+def test_the_limit_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LayerCache(tiny_elmo(), tmp_path).limit == default_limit() == 10 << 30
+    monkeypatch.setenv("POLYSEME_CACHE_GB", "0.5")
+    assert LayerCache(tiny_elmo(), tmp_path).limit == 1 << 29
+    for wrong in ("much", "0", "-1", "nan", "inf"):
+        monkeypatch.setenv("POLYSEME_CACHE_GB", wrong)
+        with pytest.raises(ConfigError, match=f"POLYSEME_CACHE_GB is '{wrong}', but should be"):
+            default_limit()
 
 
 def test_new_text_is_held_in_memory_for_as_long_as_it_is_asked_for(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ def test_a_word_that_tells_the_label_is_learned(tmp_path: Path) -> None:
     assert task.predict("A dog barks.\tIt is no")[0] == found
     pairs = task.stream([{"sentence1": "A dog barks.", "sentence2": "It is no"}])
     assert "".join(TASK.write(pairs)) == "contradiction\tA dog barks.\tIt is no\n"
+    [pair] = TASK.examples({"premise": "A dog\n\tbarks.", "hypothesis": "It is no"}, split_text)
+    assert "".join(TASK.write([(pair, {"label": "neutral"})])) == "neutral\tA dog barks.\tIt is no\n"
     json.dumps(found)
 
 

@@ -58,7 +58,9 @@ def test_the_scheme_of_a_file_is_recognised(found: list[tuple[list[Span], int]],
     ("tags", "where"),
     [
         ([["O"], ["O", "B-X", "I-Y", "B-X"]], "sentence 1, token 2"),  # IOB1 fails before, so IOB2 was meant
-        ([["B-X", "O", "E-X"]], "sentence 0, token 1"),
+        ([["B-X", "O", "E-X"]], "sentence 0, token 2"),  # one misfit in IOB2, two in BIOES
+        ([["B-X", "I-X", "O", "S-X"], ["B-X", "O"]], "sentence 0, token 3"),  # a stray tag makes no file BIOES
+        ([["B-X", "O", "U-Y"], ["U-X"], ["B-X", "L-X"]], "sentence 0, token 1"),  # nor does an open span unmake one
         ([["S-X", "B-X"]], "sentence 0, token 1"),
         ([["U-X", "L-X"]], "sentence 0, token 1"),
         ([["E-X", "U-X"]], "sentence 0, token 0"),

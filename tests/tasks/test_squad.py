@@ -11,6 +11,7 @@ from tasks.toy_data import write_squad
 
 from polyseme.errors import InputError
 from polyseme.tasks.squad import TASK
+from polyseme.tasks.squad_data import Question
 from polyseme.tasks.squad_network import BidafSizes
 from polyseme.text.tokenization import split_text
 
@@ -36,7 +37,13 @@ def test_long_paragraphs_and_answers_without_a_place_are_not_trained_on(tmp_path
     content["data"][0]["paragraphs"][1]["context"] += " More words" * 50
     path.write_text(json.dumps(content))
     questions = TASK.read(path, split_text)
-    assert TASK.for_training(questions, BidafSizes(longest_paragraph=100)) == questions[2:]
+    sizes = BidafSizes(longest_paragraph=100)
+    assert TASK.for_training(questions, sizes) == questions[2:]
+    assert TASK.left_out(questions, sizes) == (
+        "questions that are not trained on: 1 whose answers are not where they say, "
+        "1 in paragraphs of more than 100 tokens"
+    )
+    assert TASK.left_out(questions[2:], sizes) == ""
 
 
 def test_a_share_of_the_paragraphs_is_always_the_same_share(tmp_path: Path) -> None:
@@ -53,8 +60,38 @@ def test_a_file_without_answers_can_be_answered_and_not_be_scored(tmp_path: Path
     path.write_text(json.dumps(content))
     questions = TASK.read(path, split_text)
     assert (questions[0].answers, questions[0].spans) == ((), ())
-    with pytest.raises(InputError, match="'q0' has no answers"):
-        TASK.score([{"span": [0, 1]}], questions)
+    with pytest.raises(InputError, match=r"a\.json: the question 'q0' has no answers"):
+        TASK.check_gold(questions, str(path))
+    assert TASK.left_out(questions, BidafSizes()) == "questions that are not trained on: 1 without an answer"
+
+
+def test_a_dev_set_without_answers_is_refused_before_training(tmp_path: Path) -> None:
+    train, dev = write_squad(tmp_path / "train.json", 4, 0), write_squad(tmp_path / "dev.json", 2, 1)
+    content = json.loads(dev.read_text())
+    content["data"][0]["paragraphs"][1]["qas"][0] |= {"answers": [], "is_impossible": True}
+    dev.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="'q1' has no answers"):
+        small_run("squad", tmp_path, train, dev, hidden=4, paragraphs=1.0, epochs=1)
+    assert not (tmp_path / "run" / "last.safetensors").exists()
+
+
+def test_questions_without_an_id_get_a_free_one() -> None:
+    asked = {"context": "Ada likes Rome.", "question": "Who?"}
+    items = [asked, {**asked, "id": "0"}, asked, {**asked, "id": "0-0"}, {**asked, "id": "a"}]
+    pairs = [(question, {"span": [number % 3, 3]}) for number, item in enumerate(items) for question in _asked(item)]
+    assert json.loads("".join(TASK.write(pairs)), object_pairs_hook=list) == [
+        ("0", "likes Rome"),
+        ("0-0", "Ada likes Rome"),
+        ("a", "likes Rome"),
+        ("0-1", "Ada likes Rome"),
+        ("2", "Rome"),
+    ]
+    with pytest.raises(InputError, match="two questions with the id 'a'"):
+        list(TASK.write([pairs[-1], pairs[-1]]))
+
+
+def _asked(item: dict[str, str]) -> list[Question]:
+    return TASK.examples(item, split_text)
 
 
 def test_questions_of_a_list_have_names_of_their_own() -> None:

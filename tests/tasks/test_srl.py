@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tasks.small_runs import assert_it_learned, small_run
+from tasks.test_srl_data import CONLL_2005, CONLL_2012
 from tasks.toy_data import write_roles
 
 from polyseme.errors import InputError
@@ -21,6 +22,7 @@ def test_roles_and_predicates_are_learned(tmp_path: Path) -> None:
     assert_it_learned(finished, "f1", 90)
     assert finished.scores.values["predicate_f1"] >= 90
     assert set(finished.scores.classes) >= {"A0", "A1"}
+    assert (tmp_path / "run" / "confusion.png").exists()
     assert task.evaluate(dev).values == finished.scores.values
 
     [found] = task.predict("Ada sees the old Bob.")
@@ -32,11 +34,36 @@ def test_roles_and_predicates_are_learned(tmp_path: Path) -> None:
 
     written = tmp_path / "predicted.props"
     written.write_text("".join(TASK.write(task.stream(["Ada sees the old Bob. Yes!"]))))
-    assert [sentence.words for sentence in read_srl(written).sentences][1] == ("Yes", "!")
+    assert [sentence.words for sentence in read_srl(written)][1] == ("Yes", "!")
     written.write_text("".join(TASK.write(task.answer(TASK.read(dev, split_text)))))
-    assert [sentence.words for sentence in read_srl(written).sentences] == [s.words for s in read_srl(dev).sentences]
+    assert [sentence.words for sentence in read_srl(written)] == [s.words for s in read_srl(dev)]
     if finished.scores.values["f1"] == 100:
         assert written.read_text() == dev.read_text()
+
+
+@pytest.mark.parametrize("text", [CONLL_2005, CONLL_2012, CONLL_2005 + "\n\n"])
+def test_a_file_is_written_back_byte_by_byte(tmp_path: Path, text: str) -> None:
+    """Also the lines behind its last sentence, such as CoNLL-2012's #end document."""
+    (tmp_path / "a.props").write_text(text)
+    examples = TASK.read(tmp_path / "a.props", split_text)
+    found = [
+        {"frames": [{"predicate": f.predicate, "spans": f.spans} for f in one.gold.frames]}
+        for one in examples
+        if one.gold is not None
+    ]
+    assert "".join(TASK.write(zip(examples, found, strict=True))) == text
+
+
+def test_roles_are_confused_in_the_same_place_and_without_the_predicate(tmp_path: Path) -> None:
+    (tmp_path / "a.props").write_text(CONLL_2005)
+    example, *_ = TASK.read(tmp_path / "a.props", split_text)
+    frames = [
+        {"predicate": 2, "spans": [("A1", 0, 2), ("V", 2, 3), ("A1", 4, 5)]},
+        {"predicate": 4, "spans": [("V", 4, 5)]},
+    ]
+    confusion = TASK.score([{"frames": frames, "detected": [2, 4]}], [example]).confusion
+    assert confusion is not None
+    assert (confusion.labels, confusion.counts) == (["A0", "A1", "O"], [[0, 1, 1], [0, 1, 0], [0, 0, 0]])
 
 
 def test_predicates_may_be_given_or_not() -> None:
@@ -54,11 +81,12 @@ def test_predicates_may_be_given_or_not() -> None:
     ("item", "said"),
     [
         ({"tokens": ["a"], "predicates": [1]}, "places of tokens from 0 to 0"),
-        ({"text": "a b", "predicates": [1]}, "need a text or a list of tokens"),
-        ({"predicates": [1]}, "need a text or a list of tokens"),
-        ([], "need a text or a list of tokens"),
-        (["a", ""], "need a text or a list of tokens"),
-        (3, "need a text or a list of tokens"),
+        ({"tokens": ["a", "b"], "predicates": [True]}, "places of tokens from 0 to 1"),
+        ({"text": "a b", "predicates": [1]}, 'needs "tokens", not a text'),
+        ({"predicates": [1]}, 'needs "tokens"'),
+        ([], "one token at least"),
+        (["a", ""], "token 1 is"),
+        (3, "expected a text, or a list of tokens"),
     ],
 )
 def test_what_is_no_sentence_is_refused(item: object, said: str) -> None:

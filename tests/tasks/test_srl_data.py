@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shared import DATA, needs
+from tasks.toy_data import write_srl
 
 from polyseme.errors import InputError
 from polyseme.tasks.spans import Span
-from polyseme.tasks.srl_data import Frame, SrlFile, new_sentence, read_srl, write_srl
+from polyseme.tasks.srl_data import Frame, new_sentence, read_srl
 
 CONLL_2005 = """\
 The	DT	(NP*	*	-	(A0*	(A0*
@@ -45,7 +46,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_frames_of_conll_2005(tmp_path: Path) -> None:
-    first, second, third = read_srl(write(tmp_path / "a.props", CONLL_2005)).sentences
+    first, second, third = read_srl(write(tmp_path / "a.props", CONLL_2005))
     assert first.words == ("The", "cat", "gave", "up", "sleeping")
     give = (Span("A0", 0, 2), Span("V", 2, 3), Span("C-V", 3, 4), Span("A1", 4, 5))
     assert first.frames == (Frame(2, "give", give), Frame(4, "sleep", (Span("A0", 0, 2), Span("V", 4, 5))))
@@ -54,7 +55,7 @@ def test_frames_of_conll_2005(tmp_path: Path) -> None:
 
 
 def test_frames_of_conll_2012(tmp_path: Path) -> None:
-    first, second = read_srl(write(tmp_path / "a.gold_conll", CONLL_2012)).sentences
+    first, second = read_srl(write(tmp_path / "a.gold_conll", CONLL_2012))
     assert first.words == ("He", "wants", "to", "go")
     want = (Span("ARG0", 0, 1), Span("V", 1, 2), Span("ARG1", 2, 4))
     assert first.frames == (Frame(1, "want", want), Frame(3, "go", (Span("V", 3, 4),)))
@@ -63,14 +64,14 @@ def test_frames_of_conll_2012(tmp_path: Path) -> None:
 
 def test_columns_between_spaces_and_with_senses_before_the_predicates(tmp_path: Path) -> None:
     text = "The   DT  *  -   -    (A0*\ncat   NN  *  -   -       *)\nsat   VB  *  01  sit   (V*)\n"
-    [sentence] = read_srl(write(tmp_path / "a.props", text)).sentences
+    [sentence] = read_srl(write(tmp_path / "a.props", text))
     assert sentence.frames == (Frame(2, "sit", (Span("A0", 0, 2), Span("V", 2, 3))),)
 
 
 def test_words_stand_behind_their_numbers(tmp_path: Path) -> None:
     blocks = [block.splitlines() for block in CONLL_2005.split("\n\n")]
     numbered = "\n\n".join("\n".join(f"{n}\t{line}" for n, line in enumerate(block)) for block in blocks)
-    plain, found = (read_srl(write(tmp_path / "a.props", text)).sentences for text in (CONLL_2005, numbered))
+    plain, found = (read_srl(write(tmp_path / "a.props", text)) for text in (CONLL_2005, numbered))
     assert [(one.words, one.frames) for one in found] == [(one.words, one.frames) for one in plain]
 
 
@@ -106,8 +107,8 @@ def test_any_frames_survive_writing_and_reading(
 ) -> None:
     path = tmp_path_factory.mktemp("srl") / "a.props"
     made = [new_sentence(words, roles, is_first=place == 0) for place, (words, roles) in enumerate(drawn)]
-    write_srl(path, SrlFile(tuple(made)))
-    assert [(list(s.words), list(s.frames)) for s in read_srl(path).sentences] == drawn
+    write_srl(path, made)
+    assert [(list(s.words), list(s.frames)) for s in read_srl(path)] == drawn
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_what_does_not_fit_is_refused_with_its_line(tmp_path: Path, text: str, s
 @needs(DATA / "srl")
 def test_the_development_set_comes_back_byte_by_byte(tmp_path: Path) -> None:
     path = DATA / "srl" / "ewt-dev.props.xz"
-    file = read_srl(path)
-    assert (len(file.sentences), sum(len(s.frames) for s in file.sentences)) == (1967, 4957)
-    write_srl(tmp_path / "back", file)
+    sentences = read_srl(path)
+    assert (len(sentences), sum(len(s.frames) for s in sentences)) == (1967, 4957)
+    write_srl(tmp_path / "back", sentences)
     assert (tmp_path / "back").read_bytes() == lzma.decompress(path.read_bytes())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from polyseme.errors import InputError
+from polyseme.tasks import static_index
 from polyseme.tasks.static import PACKAGE, StaticVectors, load_static
 from polyseme.tasks.static_fasttext import FASTTEXT_MAGIC, _hash
 
@@ -78,6 +79,38 @@ def test_only_what_is_needed_is_kept_and_more_can_be_added(tmp_path: Path) -> No
     assert more.with_words(["cat"]) is more
 
 
+def test_words_that_are_looked_up_later_have_the_same_vectors(tmp_path: Path) -> None:
+    """Of every format, also of fastText's binary, where a word that is not listed has a vector too."""
+    packed = tmp_path / "packed.bin.gz"
+    packed.write_bytes(gzip.compress(fasttext_file(tmp_path / "model.bin", bucket=7).read_bytes()))
+    for path in (*files(tmp_path), tmp_path / "model.bin", packed):
+        at_once = load_static(str(path), {"the", "The", "cat", "Über", "dog"})
+        later = load_static(str(path), {"the"}).with_words({"The", "cat", "dog"}).with_words({"Über"})
+        for word in ("the", "The", "cat", "Über", "dog", "nothing"):
+            np.testing.assert_array_equal(later.table[later.row(word)], at_once.table[at_once.row(word)], path.name)
+
+
+def test_a_file_is_read_through_once_however_often_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    places = static_index._places
+    monkeypatch.setattr(static_index, "_places", lambda *given: read.append(given[1]) or places(*given))
+    path = text_file(tmp_path / "plain.txt", header=False)
+    static = load_static(str(path), ["the"])
+    for word in ("cat", "Über", "nothing", "nowhere"):
+        static.with_words([word])
+    assert read == [str(path)]
+    path.write_text("cat 9 9 9\n", encoding="utf-8")
+    assert static.with_words(["cat"]).table.tolist()[-1] == [9, 9, 9]
+    assert read == [str(path)] * 2
+
+
+def test_of_the_same_word_twice_the_first_counts(tmp_path: Path) -> None:
+    path = tmp_path / "twice.txt"
+    path.write_text("the 0 0\ncat 1 0\ncat 0 1\n", encoding="utf-8")
+    static = load_static(str(path), ["the"]).with_words(["cat"])
+    assert static.table[static.row("cat")].tolist() == [1, 0]
+
+
 def test_a_word_has_its_own_vector_whatever_was_asked_before(tmp_path: Path) -> None:
     path = tmp_path / "cased.txt"
     path.write_text("may 1 0\nMay 0 1\n", encoding="utf-8")
@@ -132,6 +165,9 @@ def test_other_files_are_refused_in_a_sentence(content: bytes, said: str, tmp_pa
     with pytest.raises(InputError, match=said) as caught:
         load_static(str(path), ["the", "cat"])
     assert path.name in str(caught.value)
+    before = StaticVectors(str(path), {}, np.zeros((1, 3 if b"3 3" in content else 2), dtype=np.float32))
+    with pytest.raises(InputError, match=said):
+        before.with_words(["the", "cat"])
 
 
 def test_a_missing_file_is_named() -> None:

@@ -10,6 +10,7 @@ from shared import DATA, needs
 
 from polyseme.errors import InputError
 from polyseme.tasks.ner import TASK
+from polyseme.tasks.registry import find_task
 from polyseme.tasks.spans import Span
 from polyseme.text.tokenization import split_text
 
@@ -113,6 +114,10 @@ def test_compressed_files_are_read_in_place(tmp_path: Path) -> None:
         ("just words\nwithout tags\n", "line 1: 'words' is no tag"),
         ("one\ntwo\n", "line 1: expected a word and its tag"),
         ("a O\n\nb B-X\nc I-Y\n", "line 4: the tag 'I-Y' cannot follow 'B-X' in IOB2"),
+        (
+            "a B-PER\nb I-PER\nc O\n\nd O\ne S-LOC\n\nf B-PER\ng O\n",
+            "line 6: the tag 'S-LOC' cannot follow 'O' in IOB2",
+        ),
         ("a B-X\nb E-X\n\nc B-X\n", "line 4: the sentence ends inside a span"),
         ("\n\n", "holds no sentences"),
         ("a\tO\n\tO\n", "line 2 has an empty word in column 1"),
@@ -129,6 +134,18 @@ def test_the_line_that_does_not_fit_is_named(text: str, said: str, tmp_path: Pat
 def test_what_is_no_sentence_is_refused(item: object) -> None:
     with pytest.raises(InputError, match="expected a text"):
         TASK.examples(item, lambda text: [])
+
+
+@pytest.mark.parametrize("token", ["", "a\tb", "a\n", "\r"])
+def test_tokens_that_would_break_columns_are_refused(token: str) -> None:
+    for name in ("ner", "pos", "sst", "srl", "coref"):
+        with pytest.raises(InputError, match=r"token 1 is .* but should not be empty, nor hold a tab or a line end"):
+            find_task(name).examples(["a", token], lambda text: [])
+
+
+def test_a_blank_is_a_token_that_can_be_written_and_read_back(tmp_path: Path) -> None:
+    (sentence,) = TASK.examples(["씨", " ", "는"], lambda text: [])
+    assert [words for words, _ in read(tmp_path, "".join(TASK.write([(sentence, [])])))] == [sentence.tokens]
 
 
 @needs(DATA)

@@ -19,11 +19,14 @@ from polyseme.errors import ConfigError, FormatError, InputError, JobError
 from polyseme.formats.run_file import read_run_file
 from polyseme.nn.mix import ScalarMix
 from polyseme.tasks import run as runs
-from polyseme.tasks import training
+from polyseme.tasks import static, static_index, training
+from polyseme.tasks import task as task_module
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.definition import TrainingChoices
+from polyseme.tasks.inputs import InputChoices
 from polyseme.tasks.registry import MODULES, find_task
 from polyseme.tasks.run import Finished, RunPlan, change_preset, train_task
+from polyseme.tasks.static import PACKAGE
 from polyseme.tasks.task import Task
 from polyseme.tasks.training import Progress, Watch, batches_of_epoch, new_optimizer, spread, take_share
 
@@ -68,7 +71,8 @@ def test_it_learns_and_leaves_everything_behind(finished: tuple[RunPlan, Finishe
     chosen, result = finished
     assert result.scores.values["f1"] > 95
     assert set(result.mixes) == {"input", "output"}
-    assert sum(result.mixes["input"][:-1]) == pytest.approx(1, abs=1e-3)
+    assert set(result.mixes["input"]) == {"shares", "scale"}
+    assert sum(result.mixes["input"]["shares"]) == pytest.approx(1, abs=1e-3)
     about = json.loads((chosen.out / "run.json").read_text(encoding="utf-8"))
     assert (about["task"], about["seed"], about["inputs"]["elmo"]) == ("ner", 3, "both")
     assert about["data"]["train"]["name"] == "train.txt"
@@ -91,6 +95,10 @@ def test_a_task_is_loaded_and_predicts_what_it_scored(finished: tuple[RunPlan, F
     assert [entity["text"] for entity in text["entities"]] == ["Eve", "Lima"]
     assert task.predict([]) == []
     assert [record["tokens"] for record in task.predict([["Ada"], [], ["Bob", "."]])] == [["Ada"], [], ["Bob", "."]]
+    with pytest.raises(InputError, match=r'item 2: token 1 is "a\\nb", but should not be empty, nor hold a tab'):
+        task.predict([["Ada"], ["Bob", "a\nb"]])
+    with pytest.raises(InputError, match=r"^expected a text"):
+        task.predict({"words": ["Ada"]})
     written = "".join(task.definition.write(task.stream([["Ada", "left"]])))
     assert written == "Ada\tB-PER\nleft\tO\n\n"
 
@@ -189,11 +197,80 @@ def test_a_run_is_not_overwritten_or_mixed_up(finished: tuple[RunPlan, Finished]
         train_task(chosen, resume=True)
 
 
+def test_other_vectors_under_the_same_name_are_another_run(names: Path, tmp_path: Path, model: str) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("ada 1 0\nbob 0 1\n", encoding="utf-8")
+    chosen = plan(names, tmp_path / "run", model, elmo="none", static=str(vectors), epochs=1)
+    train_task(chosen)
+    longer = replace(chosen, preset=change_preset(chosen.preset, {"epochs": 2}))
+    assert train_task(longer, resume=True).progress.epoch == 2
+    vectors.write_text("ada 1 0\nbob 0 9\n", encoding="utf-8")
+    with pytest.raises(JobError, match="its vectors is"):
+        train_task(longer, resume=True)
+
+
+def test_a_stream_of_new_words_reads_the_vectors_once(
+    names: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("ada 1 0\n" + "".join(f"new{i} {i} {-i}\n" for i in range(20)), encoding="utf-8")
+    train_task(plan(names, tmp_path / "run", model, elmo="none", static=str(vectors), epochs=1))
+    items = [["Ada", f"new{i}", f"no{i}"] for i in range(20)]
+    together = Task.load(tmp_path / "run").predict(items)
+    read: list[str] = []
+    mapped = static_index.map_vectors
+    static_index._indexed.cache_clear()
+    monkeypatch.setattr(static_index, "map_vectors", lambda source: read.append(source) or mapped(source))
+    monkeypatch.setattr(static, "read_vectors", lambda *given: read.append("all") or pytest.fail("read again"))
+    monkeypatch.setattr(task_module, "WINDOW", 2)
+    task = Task.load(tmp_path / "run")
+    kept = len(task.place.features.static.table)
+    assert task.predict(items) == together
+    assert read == [str(vectors)]
+    assert len(task.place.features.static.table) == kept + 2, "only the words of one window are kept"
+    assert capsys.readouterr().err == ""
+    vectors.unlink()
+    gone = Task.load(tmp_path / "run")
+    assert gone.predict(items) == gone.predict(items)
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "vectors.txt cannot be read" in said
+
+
+def test_the_packages_vectors_are_known_by_name(names: Path, tmp_path: Path, model: str) -> None:
+    """Nothing large is read for it, and runs of earlier versions go on."""
+    about = runs.describe(plan(names, tmp_path / "run", model, elmo="none", static=PACKAGE), None)
+    assert (about["vectors"], about["inputs"]["static"]) == (None, PACKAGE)
+
+
 def test_a_finished_run_may_go_on_with_more_epochs(finished: tuple[RunPlan, Finished]) -> None:
     chosen, _result = finished
     longer = replace(chosen, preset=change_preset(chosen.preset, {"epochs": 7, "patience": 9}))
     assert train_task(longer, resume=True).progress.epoch == 7
     assert json.loads((chosen.out / "run.json").read_text(encoding="utf-8"))["training"]["epochs"] == 7
+
+
+def test_what_has_no_room_in_the_cache_is_told(
+    names: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setenv("POLYSEME_CACHE_GB", "0.000001")
+    train_task(plan(names, tmp_path / "run", model, epochs=2), watch=Watch(said=said.append))
+    (line,) = (line for line in said if "POLYSEME_CACHE_GB" in line)
+    assert line.startswith("100.0% of the tokens had no room in the cache of 9.99e-07 GB")
+
+
+def test_the_bilm_reads_where_the_network_is_trained(
+    names: Path, tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Opened(Exception):
+        pass
+
+    def open_elmo(choices: InputChoices, device: str = "cpu") -> None:
+        raise Opened(device)
+
+    monkeypatch.setattr(runs, "open_elmo", open_elmo)
+    with pytest.raises(Opened, match="cuda"):
+        train_task(replace(plan(names, tmp_path / "run", model), device="cuda"))
 
 
 def test_training_stops_when_dev_gets_no_better(names: Path, tmp_path: Path, model: str) -> None:
@@ -249,6 +326,13 @@ def test_a_choice_that_does_not_exist_is_refused() -> None:
 )
 def test_a_choice_that_makes_no_sense_is_refused(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"{name} is {value}, but should be"):
+        change_preset(find_task("ner").presets["cpu"], {name: value})
+
+
+@pytest.mark.parametrize("name", ["rate", "clip", "weight_decay"])
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1.0])
+def test_rates_are_finite(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{name}.* finite"):
         change_preset(find_task("ner").presets["cpu"], {name: value})
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from polyseme.tasks.coref_data import new_document, write_coref
+from polyseme.tasks.coref_data import CorefDocument, document_lines, new_document
 from polyseme.tasks.spans import Span
-from polyseme.tasks.srl_data import Frame, SrlFile, new_sentence, write_srl
+from polyseme.tasks.srl_data import Frame, SrlSentence, new_sentence, sentence_lines
 
 NAMES = ["Ada", "Bob", "Cleo", "Dan", "Eve", "Finn"]
 CITIES = ["Oslo", "Rome", "Paris", "Delhi", "Lima", "Quito"]
@@ -48,9 +49,12 @@ def write_roles(path: Path, times: int) -> Path:
             spans = (Span("A0", 0, 1), Span("V", 1, 2), Span("A1", 2, 5))
             made.append(new_sentence(words, [Frame(1, verb, spans)], is_first=not made))
     made.append(new_sentence(["Yes", "!"], []))
-    first, *rest = made
-    write_srl(path, SrlFile((first, *rest, *(new_sentence(s.words, s.frames) for s in made * (times - 1)))))
+    write_srl(path, [*made, *(new_sentence(s.words, s.frames) for s in made * (times - 1))])
     return path
+
+
+def write_srl(path: Path, sentences: Iterable[SrlSentence]) -> None:
+    path.write_bytes("".join(f"{line}\n" for sentence in sentences for line in sentence_lines(sentence)).encode())
 
 
 def write_documents(path: Path, count: int, seed: int) -> Path:
@@ -66,3 +70,7 @@ def write_documents(path: Path, count: int, seed: int) -> Path:
         documents.append(new_document(f"d{number}", sentences, {n: m for n, m in chains.items() if m}))
     write_coref(path, documents)
     return path
+
+
+def write_coref(path: Path, documents: Iterable[CorefDocument]) -> None:
+    path.write_bytes("".join(f"{line}\n" for document in documents for line in document_lines(document)).encode())

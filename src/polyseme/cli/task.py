@@ -217,13 +217,13 @@ def _answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, A
     from polyseme.errors import InputError
 
     if kind != "task" and not names_a_file(inputs):
-        return task.stream([inputs.split() if kind == "tokens" else inputs])
+        return task.answer(task.examples(inputs.split() if kind == "tokens" else inputs))
     if kind != "task" and inputs != "-" and not Path(inputs).exists():
         raise InputError(f"{inputs} does not exist; if it is a text and no file, give it on standard input (-)")
     kind = kind or _kind_of(inputs, task)
     if kind == "task":
         return task.answer(task.definition.read(Path(inputs), task.split))
-    return task.stream(_items(inputs, kind))
+    return task.answer(example for place, item in _items(inputs, kind) for example in task.examples(item, place))
 
 
 def _kind_of(name: str, task: Task) -> str:
@@ -270,8 +270,8 @@ def _whole_sentences(lines: list[str]) -> list[str]:
     return lines[: empty[-1]] if empty and len(lines) == HEAD else lines
 
 
-def _items(name: str, kind: str) -> Iterator[Any]:
-    """What the lines of a file hold: texts, lists of tokens, or JSON."""
+def _items(name: str, kind: str) -> Iterator[tuple[str, Any]]:
+    """What the lines of a file hold, each with its place: texts, lists of tokens, or JSON."""
     import json
 
     from polyseme.errors import InputError
@@ -280,18 +280,19 @@ def _items(name: str, kind: str) -> Iterator[Any]:
 
     with open_bytes(name) as stream:
         for number, line in enumerate(read_lines(stream, name), start=1):
+            place = f"{'standard input' if name == '-' else name}, line {number}"
             if not line.strip():
                 continue
             if kind != "jsonl":
-                yield line.split() if kind == "tokens" else line
+                yield place, line.split() if kind == "tokens" else line
                 continue
             try:
                 item = json.loads(line)
                 if "\\u" in line:
                     json.dumps(item, ensure_ascii=False).encode()  # half of a surrogate pair could not be written again
             except (ValueError, RecursionError) as error:
-                raise InputError(f"{name}, line {number} is not JSON ({error})") from None
-            yield item
+                raise InputError(f"{place} is not JSON ({error})") from None
+            yield place, item
 
 
 def _json_lines(task: Task, pairs: Iterable[tuple[Any, Any]]) -> Iterator[str]:

@@ -92,9 +92,9 @@ def _shown(name: str, value: Any) -> str:
 
 def print_summary(finished: Finished, out: Path, metric: str) -> None:
     """What the mixes have learned, where the model is, and what can be done with it."""
-    for place, (*shares, scale) in finished.mixes.items():
-        layers = "  ".join(f"{number} {bar(share, 8)} {share:.2f}" for number, share in enumerate(shares))
-        typer.echo(f"mix at the {place}: {layers}  times {scale:.2f}", err=True)
+    for place, mix in finished.mixes.items():
+        layers = "  ".join(f"{number} {bar(share, 8)} {share:.2f}" for number, share in enumerate(mix["shares"]))
+        typer.echo(f"mix at the {place}: {layers}  times {mix['scale']:.2f}", err=True)
     progress = finished.progress
     typer.echo(
         f"{out}: dev {metric} {progress.best:.2f} after epoch {progress.best_epoch} of {progress.epoch}, "

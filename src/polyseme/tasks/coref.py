@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +26,7 @@ from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.paragraphs import text_batch
 from polyseme.tasks.scores import Scores
+from polyseme.tasks.tagged import breaks_columns, tokens_of
 
 PRESETS = {
     "paper": Preset(
@@ -55,17 +55,20 @@ class Coref(Definition[CorefDocument, CorefSizes]):
         return [without_singletons(document) for document in read_coref(path)]
 
     def examples(self, item: Any, split: Split) -> list[CorefDocument]:
-        """A text, one sentence of tokens, or an object with text or sentences of tokens (and perhaps a name)."""
+        """A text, one sentence of tokens, or an object with text, tokens or sentences of them (and perhaps an id)."""
         name = str(item.get("id", NOTHING)) if isinstance(item, dict) else NOTHING
+        if breaks_columns(name):
+            raise InputError(f"the id {name[:40]!r} should hold no tab or line end: it stands in a column")
         if isinstance(item, dict):
-            item = item.get("sentences", item.get("text"))
+            item = item.get("sentences", item.get("tokens", item.get("text", item)))
         if isinstance(item, str):
             return [new_document(name, [sentence.tokens for sentence in split(item)], {})]
-        sentences = [item] if isinstance(item, list | tuple) and all(isinstance(part, str) for part in item) else item
-        if not _are_sentences(sentences):
-            shown = json.dumps(item, ensure_ascii=False)[:60]
-            raise InputError(f"coreference needs a text or a list of sentences of tokens, not {shown}")
-        return [new_document(name, sentences, {})]
+        is_list = isinstance(item, list | tuple)
+        sentences = item if is_list and any(isinstance(part, list | tuple) for part in item) else [item]
+        found = [tokens_of(sentence) for sentence in sentences]
+        if not all(found):
+            raise InputError("coreference needs sentences of one token at least")
+        return [new_document(name, found, {})]
 
     def sentences(self, example: CorefDocument) -> Sequence[Sequence[str]]:
         return example.sentences
@@ -147,13 +150,6 @@ def _document_batch(document: CorefDocument, genres: list[str], features: Featur
         speakers=torch.tensor(speakers, dtype=torch.int64),
         genre=torch.tensor(1 + genres.index(genre) if genre in genres else 0),
         mentions=torch.tensor(mentions, dtype=torch.int64).reshape(-1, 3),
-    )
-
-
-def _are_sentences(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(
-        isinstance(part, list | tuple) and part and all(isinstance(token, str) and token for token in part)
-        for part in value
     )
 
 

@@ -13,12 +13,11 @@ there are any).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.files.atomic import replace_when_complete
 from polyseme.tasks.column_files import cells
 from polyseme.text.compression import open_bytes, without_compression
 from polyseme.text.lines import read_lines
@@ -56,12 +55,6 @@ def read_coref(path: str | Path) -> list[CorefDocument]:
     if not documents:
         raise InputError(f"{path} has no document; expected CoNLL-2012 with '#begin document' lines")
     return documents
-
-
-def write_coref(path: str | Path, documents: Iterable[CorefDocument]) -> None:
-    """Write documents as CoNLL-2012; those whose chains are as they were read come back byte by byte."""
-    with replace_when_complete(Path(path)) as out:
-        out.writelines(f"{line}\n".encode() for document in documents for line in document_lines(document))
 
 
 def document_lines(document: CorefDocument) -> list[str]:

@@ -35,11 +35,8 @@ class CRF(nn.Module):
             self.register_buffer(name, torch.where(mask, 0.0, FORBIDDEN), persistent=False)
 
     @classmethod
-    def of(cls, tags: list[str], scheme: Scheme | None) -> CRF:
-        """For tags of a scheme; without a scheme everything is allowed."""
-        if scheme is None:
-            free = torch.ones(len(tags), dtype=torch.bool)
-            return cls(free[:, None] & free, free, free)
+    def of(cls, tags: list[str], scheme: Scheme) -> CRF:
+        """For tags of a scheme."""
         allowed = torch.tensor([[may_follow(a, b, scheme) for b in tags] for a in tags])
         return cls(
             allowed,

@@ -60,8 +60,8 @@ class TrainingChoices:
             raise ConfigError(f"share is {self.share}, but should be above 0 and at most 1")
         if not 0 <= self.average < 1:
             raise ConfigError(f"average is {self.average}, but should be a decay from 0 to below 1")
-        if not (self.rate > 0 and self.clip > 0 and self.weight_decay >= 0):
-            raise ConfigError("rate and clip should be above 0, and weight_decay not below")
+        if not (0 < self.rate < math.inf and 0 < self.clip < math.inf and 0 <= self.weight_decay < math.inf):
+            raise ConfigError("rate and clip should be finite and above 0, and weight_decay finite and not below")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,13 @@ class Definition(ABC, Generic[E, S]):
     def for_training(self, examples: list[E], network: S) -> list[E]:
         """What is trained on, where that is not just what was read."""
         return examples
+
+    def left_out(self, examples: list[E], network: S) -> str:
+        """What ``for_training`` leaves out and why, for people; "" where there is nothing to say."""
+        return ""
+
+    def check_gold(self, examples: Sequence[E], source: str) -> None:
+        """InputError where an example of a file has no gold answer, so that it could not be scored."""
 
     @abstractmethod
     def vocabularies(self, examples: Sequence[E]) -> Vocabularies:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 import torch
@@ -46,7 +46,7 @@ class InputChoices:
     def __post_init__(self) -> None:
         if self.elmo not in get_args(Where):
             raise ConfigError(f"elmo is {self.elmo!r}, but should be one of: {', '.join(get_args(Where))}")
-        if self.layers not in ("all", "last") and not self.layers.isdigit():
+        if self.layers not in ("all", "last") and not (self.layers.isascii() and self.layers.isdecimal()):
             raise ConfigError(f"layers is {self.layers!r}, but should be all, last, or the number of a layer")
         if not (math.isfinite(self.mix_penalty) and self.mix_penalty >= 0):
             raise ConfigError(f"lambda is {self.mix_penalty}, but should be 0 or more")
@@ -96,6 +96,13 @@ class TokenVectors:
     output: Tensor  # [B, N, O]; O is 0 where ELMo does not enter at the output
     mask: Tensor  # [B, N] bool
     lengths: Tensor  # [B]
+
+
+class LearnedMix(TypedDict):
+    """A mix in figures: the share of each layer that takes part, and γ, by which their sum is multiplied."""
+
+    shares: list[float]
+    scale: float
 
 
 class Features:
@@ -186,11 +193,14 @@ class TokenInputs(nn.Module):
         """λ‖w‖² of both mixes, to be added to a task's loss."""
         return sum((mix.penalty(self.choices.mix_penalty) for mix in self._mixes()), torch.zeros(()))
 
-    def shares(self) -> dict[str, list[float]]:
-        """What the mixes have learned: each layer's share, and the scale behind it."""
+    def shares(self) -> dict[str, LearnedMix]:
+        """What the mixes have learned, by the place where ELMo enters."""
         mixes = {"input": self.input_mix, "output": self.output_mix}
         return {
-            name: [*(round(share, 4) for share in mix.shares().tolist()), round(mix.scale.item(), 4)]
+            name: {
+                "shares": [round(share, 4) for share in mix.shares().tolist()],
+                "scale": round(mix.scale.item(), 4),
+            }
             for name, mix in mixes.items()
             if mix is not None
         }

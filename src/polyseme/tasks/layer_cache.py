@@ -10,6 +10,7 @@ processes that need the same sentences compute them once; the oldest segments gi
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import struct
 import sys
@@ -24,13 +25,14 @@ import numpy.typing as npt
 
 from polyseme.elmo import Elmo
 from polyseme.engine.progress import Progress
+from polyseme.errors import ConfigError
 from polyseme.files.atomic import replace_when_complete
 from polyseme.files.locks import in_turn
 
 Halves = npt.NDArray[np.float16]
 Tokens = Sequence[str]
 
-LIMIT_BYTES = 10 << 30  # of all segments together
+LIMIT_GB = 10.0  # of all segments together, unless $POLYSEME_CACHE_GB says otherwise
 SEGMENT_BYTES = 256 << 20  # about; a killed job loses no more than one
 ABANDONED_SECONDS = 3600.0  # since anything was added to an unfinished segment: whoever wrote it is gone
 _HEAD = struct.Struct("<8sqqq")  # magic, sentences, layers, width
@@ -49,6 +51,18 @@ def default_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyseme"
 
 
+def default_limit() -> int:
+    """Bytes that all segments together may take: those of $POLYSEME_CACHE_GB, or of 10 GB."""
+    chosen = os.environ.get("POLYSEME_CACHE_GB") or str(LIMIT_GB)
+    try:
+        limit = float(chosen)
+    except ValueError:
+        limit = math.nan
+    if not 0 < limit < math.inf:
+        raise ConfigError(f"POLYSEME_CACHE_GB is {chosen!r}, but should be a number of gigabytes above 0")
+    return int(limit * (1 << 30))
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where the layers of a sentence lie."""
@@ -60,16 +74,19 @@ class _Place:
 class LayerCache:
     """``cache.fill(sentences)`` once, then ``cache.layers(batch)`` as often as needed."""
 
-    def __init__(self, elmo: Elmo, folder: Path | None = None, *, limit: int = LIMIT_BYTES) -> None:
-        self.elmo, self.limit = elmo, limit
+    def __init__(self, elmo: Elmo, folder: Path | None = None, *, limit: int | None = None) -> None:
+        self.elmo, self.limit = elmo, default_limit() if limit is None else limit
         self.root = (folder or default_folder()) / "layers"
         self.folder = self.root / elmo.fingerprint[:32]
         self.computed = 0  # sentences that the engine had to read
         self._places: dict[bytes, _Place] = {}
         self._open: set[Path] = set()
 
-    def fill(self, sentences: Sequence[Tokens]) -> None:
-        """Compute what is not there yet; what has no room is left to be computed when it is asked for."""
+    def fill(self, sentences: Sequence[Tokens]) -> float:
+        """Compute what is not there yet; the share of the tokens that had no room.
+
+        Those are computed whenever they are asked for.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         wanted = {digest(s): s for s in sentences if len(s)}
         self._open_segments(wanted.keys())
@@ -80,8 +97,10 @@ class LayerCache:
                 group = {key: missing[key] for key in keys}
                 tokens = sum(len(s) for s in group.values())
                 if not self._make_room(_HEAD.size + len(group) * (_DIGEST + 8) + tokens * self._bytes_per_token):
-                    return
+                    break
                 self._add(group, progress)
+        left = sum(len(s) for key, s in wanted.items() if key not in self._places)
+        return left / max(1, sum(map(len, wanted.values())))
 
     def layers(self, sentences: Sequence[Tokens], pick: slice = slice(None)) -> Halves:
         """Layers of a batch [layers picked, B, N, W], zeros behind a sentence's end."""

@@ -8,7 +8,6 @@ RUN/scores.json          dev scores, per class, the learned mix weights         
 
 from __future__ import annotations
 
-import hashlib
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -24,14 +23,14 @@ from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
 from polyseme.files.atomic import replace_when_complete
 from polyseme.files.locks import exclusive
 from polyseme.tasks.checkpoint import load_network, restore_progress, save_network, save_progress
-from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.data_files import DataFiles, describe_file
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices
-from polyseme.tasks.inputs import Features, InputChoices, TokenInputs, open_elmo
+from polyseme.tasks.inputs import Features, InputChoices, LearnedMix, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.scores import Scores, draw_confusion
 from polyseme.tasks.spelling import Spelling
-from polyseme.tasks.static import load_static
+from polyseme.tasks.static import identify_static, load_static
 from polyseme.tasks.task import NETWORK, RUN, VERSION, VOCABULARIES, read_about
 from polyseme.tasks.training import (
     Hooks,
@@ -81,7 +80,7 @@ class Finished:
     """What a run gives: scores on dev by the best network, the learned mixes, and the history of its epochs."""
 
     scores: Scores
-    mixes: dict[str, list[float]]
+    mixes: dict[str, LearnedMix]
     progress: Progress
 
 
@@ -96,10 +95,10 @@ def train_task(
 
 def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Finished:
     definition = find_task(plan.task)
-    elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs)
+    elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs, plan.device)
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
-    examples, dev = _read(definition, plan, partial(split_text, lang=about["lang"]))
+    examples, dev = _read(definition, plan, partial(split_text, lang=about["lang"]), watch)
     watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to look at")
     place = _build(plan, definition, examples, dev, elmo, watch)
     training = Training.begin(place.network, plan.preset.training, plan.seed)
@@ -119,13 +118,16 @@ def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Fini
     return _finish(plan, place, len(examples), dev, training.progress)
 
 
-def _read(definition: Definition[Any, Any], plan: RunPlan, split: Split) -> tuple[list[Any], list[Any]]:
-    found = definition.read(plan.data.train, split)
-    examples = definition.for_training(take_share(found, plan.preset.training.share), plan.preset.network)
+def _read(definition: Definition[Any, Any], plan: RunPlan, split: Split, watch: Watch) -> tuple[list[Any], list[Any]]:
+    found = take_share(definition.read(plan.data.train, split), plan.preset.training.share)
+    examples = definition.for_training(found, plan.preset.network)
+    if left_out := definition.left_out(found, plan.preset.network):
+        watch.said(left_out)
     dev = list(spread(definition.read(plan.data.dev, split), plan.dev_examples))
     for path, read in ((plan.data.train, examples), (plan.data.dev, dev)):
         if not read:
             raise InputError(f"{path} holds no examples for the task {plan.task}")
+    definition.check_gold(dev, str(plan.data.dev))
     return examples, dev
 
 
@@ -146,7 +148,11 @@ def _build(
     features = Features(choices, static, Spelling.of(trained_on), cache)
     if cache is not None and not choices.finetune:
         watch.said(f"layers of {len(sentences):,} sentences, from the cache where they are there")
-        cache.fill(sentences)
+        if without_room := cache.fill(sentences):
+            watch.said(
+                f"{without_room:.1%} of the tokens had no room in the cache of {cache.limit / (1 << 30):.3g} GB and "
+                "are read anew in every epoch; $POLYSEME_CACHE_GB raises the limit"
+            )
     vocabularies = definition.vocabularies(examples)
     torch.manual_seed(plan.seed)
     network = definition.network(plan.preset.network, vocabularies, TokenInputs.of(features))
@@ -182,12 +188,19 @@ def describe(plan: RunPlan, elmo: Elmo | None) -> dict[str, Any]:
         "seed": plan.seed,
         "lang": plan.lang or (elmo.lang if elmo is not None else "en"),
         "inputs": asdict(plan.preset.inputs),
+        "vectors": _vectors(plan.preset.inputs.static),
         "network": asdict(plan.preset.network),
         "training": asdict(plan.preset.training),
         "data": {split: describe_file(path) for split, path in (("train", plan.data.train), ("dev", plan.data.dev))},
         "dev_examples": plan.dev_examples or None,
         "model": None if elmo is None else {"name": plan.preset.inputs.model, "fingerprint": elmo.fingerprint},
     }
+
+
+def _vectors(static: str) -> str | None:
+    """The content of a file of word vectors; None for the package's, which ``inputs`` names already."""
+    identity = identify_static(static)
+    return None if identity == static else identity
 
 
 def _write_description(folder: Path, about: dict[str, Any], place: Workplace) -> None:
@@ -258,16 +271,6 @@ def _of_the_same_kind(name: str, value: Any, before: Any) -> Any:
     if type(value) is not type(before):
         raise ConfigError(f"{name} is {value!r}, but should be of the kind of {before!r}")
     return value
-
-
-def describe_file(path: Path) -> dict[str, str]:
-    """A file, or a folder of files, by its content."""
-    digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return {"name": path.name, "sha256": digest.hexdigest()}
 
 
 def _write_json(path: Path, values: Any) -> None:

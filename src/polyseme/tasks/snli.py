@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.snli_data import LABELS, read_snli
 from polyseme.tasks.snli_network import Esim, EsimSizes, PairBatch
 from polyseme.text.compression import without_compression
+
+_COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class Snli(Definition[TokenPair, EsimSizes]):
 
     def write(self, pairs: Iterable[tuple[TokenPair, Any]]) -> Iterator[str]:
         for example, prediction in pairs:
-            premise, hypothesis = example.texts
+            premise, hypothesis = (_COLUMN_BREAKS.sub(" ", text) for text in example.texts)
             yield f"{prediction['label']}\t{premise}\t{hypothesis}\n"
 
 

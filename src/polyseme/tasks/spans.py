@@ -9,7 +9,7 @@ San Jose                     IOB2   O O O B-LOC I-LOC I-LOC     every span begin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -43,6 +43,7 @@ LETTERS: dict[Scheme, Letters] = {
     "BIOES": Letters("S", "B", "I", "E"),
     "BIOUL": Letters("U", "B", "I", "L"),
 }
+_BY_LIKELIHOOD: tuple[Scheme, ...] = ("IOB2", "IOB1", "BIOES", "BIOUL")
 
 
 def may_start(tag: str, scheme: Scheme) -> bool:
@@ -79,19 +80,16 @@ def is_tag(text: str) -> bool:
 
 
 def find_scheme(sentences: Sequence[Sequence[str]], place: Callable[[int, int], str]) -> Scheme:
-    """The scheme that all these tags follow; InputError with the ``place(sentence, token)`` that fits none."""
-    letters = {tag[:1] for tags in sentences for tag in tags}
-    if letters & {"E", "S"}:
-        candidates: tuple[Scheme, ...] = ("BIOES",)
-    elif letters & {"U", "L"}:
-        candidates = ("BIOUL",)
-    else:
-        candidates = ("IOB2", "IOB1")
-    wrong = {scheme: _first_misfit(sentences, scheme) for scheme in candidates}
-    fits = next((scheme for scheme in candidates if wrong[scheme] is None), None)
+    """The scheme that all these tags follow; InputError with the ``place(sentence, token)`` that does not fit.
+
+    Where none fits, the one with the fewest misfits was meant: a single S-LOC does not make a file BIOES.
+    """
+    fits = next((scheme for scheme in _BY_LIKELIHOOD if next(_misfits(sentences, scheme), None) is None), None)
     if fits is not None:
         return fits
-    (sentence, token), scheme = max((misfit, scheme) for scheme, misfit in wrong.items() if misfit is not None)
+    wrong = {scheme: list(_misfits(sentences, scheme)) for scheme in _BY_LIKELIHOOD}
+    fewest = min(map(len, wrong.values()))
+    (sentence, token), scheme = max((found[0], scheme) for scheme, found in wrong.items() if len(found) == fewest)
     tags = sentences[sentence]
     if token == len(tags):
         raise InputError(
@@ -104,16 +102,16 @@ def find_scheme(sentences: Sequence[Sequence[str]], place: Callable[[int, int], 
     )
 
 
-def _first_misfit(sentences: Sequence[Sequence[str]], scheme: Scheme) -> tuple[int, int] | None:
+def _misfits(sentences: Sequence[Sequence[str]], scheme: Scheme) -> Iterator[tuple[int, int]]:
+    """(sentence, token) of every tag that cannot stand there; behind the last token where a span is left open."""
     letters = LETTERS[scheme]
     known = {"O", "B", "I", letters.last, letters.single}
     for number, tags in enumerate(sentences):
         for token, (before, tag) in enumerate(zip(["O", *tags], tags, strict=False)):
             if tag[:1] not in known or not may_follow(before, tag, scheme):
-                return number, token
+                yield number, token
         if tags and not may_end(tags[-1], scheme):
-            return number, len(tags)
-    return None
+            yield number, len(tags)
 
 
 def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
@@ -159,11 +157,11 @@ def span_scores(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Spa
     return Scores(
         {name: value for name, value in overall.items() if name != "support"},
         {label: precision_recall_f1(right[label], predicted_counts[label], gold_counts[label]) for label in labels},
-        _confusion(gold, predicted),
+        span_confusion(gold, predicted),
     )
 
 
-def _confusion(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> Confusion:
+def span_confusion(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> Confusion:
     """Labels of spans with the same tokens; "O" where the other side has no such span."""
     pairs: list[tuple[str, str]] = []
     for expected, found in zip(gold, predicted, strict=True):

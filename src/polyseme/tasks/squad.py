@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class Squad(Definition[Question, BidafSizes]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[Question]:
-        return read_squad(path, split).questions
+        return read_squad(path, split)
 
     def examples(self, item: Any, split: Split) -> list[Question]:
         """An object with context and question, or with a list of questions; or both texts with a tab between them.
@@ -86,6 +87,27 @@ class Squad(Definition[Question, BidafSizes]):
         fitting = [q for q in examples if q.spans and len(q.paragraph.tokens) <= network.longest_paragraph]
         return [q for q in fitting if _lot(q.paragraph.text) < network.paragraphs]
 
+    def left_out(self, examples: list[Question], network: BidafSizes) -> str:
+        """Counted in the order in which ``for_training`` looks; a share of the paragraphs is a choice, and not told."""
+        longest = network.longest_paragraph
+        reasons = {
+            "without an answer": sum(not q.answers for q in examples),
+            "whose answers are not where they say": sum(bool(q.answers) and not q.spans for q in examples),
+            f"in paragraphs of more than {longest} tokens": sum(
+                bool(q.spans) and len(q.paragraph.tokens) > longest for q in examples
+            ),
+        }
+        told = [f"{number:,} {reason}" for reason, number in reasons.items() if number]
+        return f"questions that are not trained on: {', '.join(told)}" if told else ""
+
+    def check_gold(self, examples: Sequence[Question], source: str) -> None:
+        for example in examples:
+            if not example.answers:
+                raise InputError(
+                    f"{source}: the question {example.id!r} has no answers to compare with; leave out those "
+                    "of SQuAD 2.0 that cannot be answered"
+                )
+
     def vocabularies(self, examples: Sequence[Question]) -> Vocabularies:
         return {}
 
@@ -103,9 +125,6 @@ class Squad(Definition[Question, BidafSizes]):
         return QuestionBatch(paragraphs, features([example.tokens for example in examples]), which, starts, ends)
 
     def score(self, predictions: Sequence[Any], examples: Sequence[Question]) -> Scores:
-        for example in examples:
-            if not example.answers:
-                raise InputError(f"the question {example.id!r} has no answers to compare with")
         pairs = zip(examples, predictions, strict=True)
         answers = {example.id: example.paragraph.answer(*found["span"]) for example, found in pairs}
         return Scores(score_answers(answers, {example.id: example.answers for example in examples}))
@@ -123,17 +142,37 @@ class Squad(Definition[Question, BidafSizes]):
         }
 
     def write(self, pairs: Iterable[tuple[Question, Any]]) -> Iterator[str]:
-        """The official predictions file: one JSON object, answers by the question's id."""
+        """The official predictions file: one JSON object, answers by the question's id.
+
+        A question without one gets its number, or what is free of 3-0, 3-1, …, when all ids are known.
+        """
+        used, nameless, comma = set[str](), dict[int, str](), ""
         yield "{"
         for number, (example, prediction) in enumerate(pairs):
             answer = example.paragraph.answer(*prediction["span"])
-            name = json.dumps(example.id or str(number), ensure_ascii=False)
-            yield f"{',' if number else ''}\n{name}: {json.dumps(answer, ensure_ascii=False)}"
+            if not example.id:
+                nameless[number] = answer
+                continue
+            if example.id in used:
+                raise InputError(f"there are two questions with the id {example.id!r}; ids should be unique")
+            used.add(example.id)
+            yield comma + _entry(example.id, answer)
+            comma = ","
+        for number, answer in nameless.items():
+            names = chain([str(number)], (f"{number}-{other}" for other in count()))
+            name = next(name for name in names if name not in used)
+            used.add(name)
+            yield comma + _entry(name, answer)
+            comma = ","
         yield "\n}\n"
 
 
 def _sentences(paragraph: Paragraph) -> list[Sequence[str]]:
     return [paragraph.tokens[start:end] for start, end in paragraph.sentences]
+
+
+def _entry(name: str, answer: str) -> str:
+    return f"\n{json.dumps(name, ensure_ascii=False)}: {json.dumps(answer, ensure_ascii=False)}"
 
 
 def _lot(text: str) -> float:

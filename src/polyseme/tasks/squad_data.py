@@ -2,7 +2,7 @@
 
 The file is SQuAD's JSON (v1.1): data → paragraphs → context, qas → id, question, answers → text, answer_start. Answers
 are given by characters; a model points at tokens. An answer that begins or ends inside a token stands for the whole
-token; one whose text is not where it says has no place, and cannot be learned from. Both are counted.
+token; one whose text is not where it says has no place, and cannot be learned from.
 """
 
 from __future__ import annotations
@@ -48,17 +48,7 @@ class Question:
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SquadFile:
-    """The questions of a file, and how well its answers fit the tokens."""
-
-    questions: list[Question]
-    answers: int
-    inside_tokens: int  # answers that begin or end inside a token
-    misplaced: int  # answers whose text is not at their offset
-
-
-def read_squad(path: str | Path, split: Split) -> SquadFile:
+def read_squad(path: str | Path, split: Split) -> list[Question]:
     """All questions of a SQuAD v1.1 file, in order, their texts split by ``split``."""
     source = str(path)
     with open_bytes(source) as stream:
@@ -66,17 +56,17 @@ def read_squad(path: str | Path, split: Split) -> SquadFile:
             content = json.load(stream)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{source} is not JSON ({error}); expected a SQuAD v1.1 file") from None
-    questions, tally = list[Question](), _Tally()
+    questions = list[Question]()
     for number, article in enumerate(_list(content, "data", source)):
         for position, entry in enumerate(_list(article, "paragraphs", f"{source}, article {number}")):
             place = f"{source}, article {number}, paragraph {position}"
             context = _text(entry, "context", place)
             paragraph = paragraph_of(context, split(context))
-            questions += [_question(item, paragraph, place, split, tally) for item in _list(entry, "qas", place)]
+            questions += [_question(item, paragraph, place, split) for item in _list(entry, "qas", place)]
     if not questions:
         raise InputError(f"{source} has no question; expected a SQuAD v1.1 file")
     _refuse_repeated([question.id for question in questions], source)
-    return SquadFile(questions, tally.answers, tally.inside_tokens, tally.misplaced)
+    return questions
 
 
 def paragraph_of(text: str, sentences: Sequence[Sentence]) -> Paragraph:
@@ -97,19 +87,12 @@ def token_span(offsets: Sequence[Span], start: int, end: int) -> Span | None:
     return (first, last) if first < last else None
 
 
-@dataclass(slots=True)
-class _Tally:
-    answers: int = 0
-    inside_tokens: int = 0
-    misplaced: int = 0
-
-
-def _question(item: Any, paragraph: Paragraph, place: str, split: Split, tally: _Tally) -> Question:
+def _question(item: Any, paragraph: Paragraph, place: str, split: Split) -> Question:
     identifier = _text(item, "id", place)
     place = f"{place}, question {identifier!r}"
     text = _text(item, "question", place)
     answers = _list(item, "answers", place) if "answers" in item else []  # a file to be answered has none
-    spans = [_answer_span(answer, paragraph, place, tally) for answer in answers]
+    spans = [_answer_span(answer, paragraph, place) for answer in answers]
     return Question(
         id=identifier,
         text=text,
@@ -120,18 +103,13 @@ def _question(item: Any, paragraph: Paragraph, place: str, split: Split, tally: 
     )
 
 
-def _answer_span(answer: Any, paragraph: Paragraph, place: str, tally: _Tally) -> Span | None:
+def _answer_span(answer: Any, paragraph: Paragraph, place: str) -> Span | None:
     text = _text(answer, "text", place)
     start = answer.get("answer_start")
     if not isinstance(start, int) or isinstance(start, bool):
         raise InputError(f"{place}: answer_start should be a whole number, but is {start!r}")
-    tally.answers += 1
     found = token_span(paragraph.offsets, start, start + len(text)) if start >= 0 else None
-    if found is None or paragraph.text[start : start + len(text)] != text:
-        tally.misplaced += 1
-        return None
-    tally.inside_tokens += paragraph.answer(*found) != text.strip()
-    return found
+    return found if paragraph.text[start : start + len(text)] == text else None
 
 
 def _list(value: Any, field: str, place: str) -> list[Any]:

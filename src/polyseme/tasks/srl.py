@@ -14,8 +14,9 @@ from polyseme.errors import InputError
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.scores import Scores, precision_recall_f1
-from polyseme.tasks.spans import Span, tags_of
+from polyseme.tasks.spans import Span, span_confusion, tags_of
 from polyseme.tasks.srl_data import (
+    VERB,
     Frame,
     SrlSentence,
     new_sentence,
@@ -25,6 +26,7 @@ from polyseme.tasks.srl_data import (
 )
 from polyseme.tasks.srl_metrics import score_roles
 from polyseme.tasks.srl_network import FrameBatch, RoleTagger, SrlSizes
+from polyseme.tasks.tagged import one_sentence, tokens_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +64,14 @@ class Srl(Definition[SrlExample, SrlSizes]):
     def read(self, path: Path, split: Split) -> list[SrlExample]:
         return [
             SrlExample(sentence.words, tuple(frame.predicate for frame in sentence.frames), sentence)
-            for sentence in read_srl(path).sentences
+            for sentence in read_srl(path)
         ]
 
     def examples(self, item: Any, split: Split) -> list[SrlExample]:
         """A text, tokens, or an object with text or tokens and perhaps predicates, the places of tokens."""
-        if isinstance(item, dict):
-            given = item.get("predicates")
-            item = item.get("tokens", item.get("text"))
-            if given is not None:
-                return [_with_predicates(item, given)]
-        if isinstance(item, str):
-            return [SrlExample(tuple(sentence.tokens), None, None) for sentence in split(item)]
-        return [SrlExample(_tokens(item), None, None)]
+        if isinstance(item, dict) and item.get("predicates") is not None:
+            return [_with_predicates(item)]
+        return [_without_predicates(words) for words in one_sentence(item, split)]
 
     def sentences(self, example: SrlExample) -> Sequence[Sequence[str]]:
         return (example.words,)
@@ -118,7 +115,8 @@ class Srl(Definition[SrlExample, SrlSizes]):
         values = precision_recall_f1(*overall)
         del values["support"]
         values["predicate_f1"] = precision_recall_f1(*places)["f1"]
-        return Scores(values, {role: precision_recall_f1(*score) for role, score in roles.items()})
+        confusion = span_confusion([_without_verb(spans) for spans in gold], [_without_verb(s) for s in predicted])
+        return Scores(values, {role: precision_recall_f1(*score) for role, score in roles.items()}, confusion)
 
     def record(self, example: SrlExample, prediction: Any) -> dict[str, Any]:
         frames = []
@@ -131,30 +129,40 @@ class Srl(Definition[SrlExample, SrlSizes]):
         return {"tokens": list(example.words), "frames": frames}
 
     def write(self, pairs: Iterable[tuple[SrlExample, Any]]) -> Iterator[str]:
+        """What comes from a file as it was, but for the roles; what is new as CoNLL-2005, an empty line at the end."""
+        is_new = False
         for number, (example, prediction) in enumerate(pairs):
             frames = [Frame(f["predicate"], example.words[f["predicate"]], _spans(f)) for f in prediction["frames"]]
+            is_new = example.gold is None
             if example.gold is not None:
                 sentence = with_frames(example.gold, frames)
             else:
                 sentence = new_sentence(example.words, frames, is_first=number == 0)
             yield "".join(line + "\n" for line in sentence_lines(sentence))
-        yield "\n"
+        if is_new:
+            yield "\n"
 
 
 def _spans(frame: Mapping[str, Any]) -> tuple[Span, ...]:
     return tuple(Span(role, start, end) for role, start, end in frame["spans"])
 
 
-def _tokens(item: Any) -> tuple[str, ...]:
-    if not isinstance(item, list | tuple) or not item or not all(isinstance(token, str) and token for token in item):
-        shown = json.dumps(item, ensure_ascii=False)[:60]
-        raise InputError(f"semantic roles need a text or a list of tokens, not {shown}")
-    return tuple(item)
+def _without_verb(spans: Sequence[Span]) -> list[Span]:
+    """The predicate is given, so it is not counted."""
+    return [span for span in spans if span.label not in (VERB, f"C-{VERB}")]
 
 
-def _with_predicates(item: Any, given: Any) -> SrlExample:
-    words = _tokens(item)
-    if not isinstance(given, list) or not all(isinstance(p, int) and 0 <= p < len(words) for p in given):
+def _without_predicates(words: tuple[str, ...]) -> SrlExample:
+    if not words:
+        raise InputError("semantic roles need a sentence of one token at least")
+    return SrlExample(words, None, None)
+
+
+def _with_predicates(item: dict[str, Any]) -> SrlExample:
+    if "tokens" not in item:
+        raise InputError('predicates are places of tokens, so an object that has them needs "tokens", not a text')
+    words, given = tokens_of(item["tokens"]), item["predicates"]
+    if not isinstance(given, list) or not all(type(p) is int and 0 <= p < len(words) for p in given):
         raise InputError(f"predicates should be places of tokens from 0 to {len(words) - 1}, not {json.dumps(given)}")
     return SrlExample(words, tuple(sorted(set(given))), None)
 

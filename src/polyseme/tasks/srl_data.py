@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.files.atomic import replace_when_complete
 from polyseme.tasks.column_files import Block, cells, read_blocks, word_column, words_of
 from polyseme.tasks.spans import Span
 
@@ -44,15 +43,8 @@ class SrlSentence:
     before: tuple[str, ...] = ()  # lines
     left: tuple[str, ...] = ()  # each row up to its roles
     right: tuple[str, ...] = ()  # each row behind the roles: "", or a column of coreference
+    after: tuple[str, ...] = ()  # lines behind the last sentence of a file
     separator: str = "\t"
-
-
-@dataclass(frozen=True, slots=True)
-class SrlFile:
-    """The sentences of a file, and the lines behind the last one."""
-
-    sentences: tuple[SrlSentence, ...]
-    after: tuple[str, ...] = ("",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +60,7 @@ class Layout:
 CONLL_2012 = Layout(word=3, lemma=6, roles=11, behind=1)
 
 
-def read_srl(path: str | Path) -> SrlFile:
+def read_srl(path: str | Path) -> list[SrlSentence]:
     """A file of CoNLL-2005 or CoNLL-2012 columns, also compressed."""
     source = str(path)
     blocks = list(read_blocks(path, _is_comment))
@@ -84,24 +76,18 @@ def read_srl(path: str | Path) -> SrlFile:
         if word is None:
             raise InputError(f"{source} has no column of words; join it with its words (paste words props)")
         layout = Layout(word, lemma=names, roles=names + 1, behind=0)
-    sentences = (_sentence(block, rows, source, layout) for block, rows in zip(blocks, table, strict=True))
-    return SrlFile(tuple(sentences), after)
-
-
-def write_srl(path: str | Path, file: SrlFile) -> None:
-    """Write sentences as rows; what was read with tabs between its columns is written back byte by byte."""
-    with replace_when_complete(Path(path)) as out:
-        out.writelines(f"{line}\n".encode() for sentence in file.sentences for line in sentence_lines(sentence))
-        out.writelines(f"{line}\n".encode() for line in file.after)
+    sentences = [_sentence(block, rows, source, layout) for block, rows in zip(blocks, table, strict=True)]
+    return [*sentences[:-1], replace(sentences[-1], after=after)]
 
 
 def sentence_lines(sentence: SrlSentence) -> list[str]:
-    """The lines of a sentence, with what stands before it."""
+    """The lines of a sentence, with what stands before it, and behind it at the end of a file."""
     count = len(sentence.words)
     columns = [_column(frame.spans, count) for frame in sentence.frames]
     rows = zip(sentence.left, *columns, strict=True)
     joined = [sentence.separator.join(row) for row in rows]
-    return [*sentence.before, *(row + end for row, end in zip(joined, sentence.right, strict=True))]
+    rows_to_the_end = (row + end for row, end in zip(joined, sentence.right, strict=True))
+    return [*sentence.before, *rows_to_the_end, *sentence.after]
 
 
 def new_sentence(words: Sequence[str], frames: Sequence[Frame], *, is_first: bool = False) -> SrlSentence:

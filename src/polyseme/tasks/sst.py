@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from polyseme.tasks.attention import masked_softmax
 from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
 from polyseme.tasks.encoders import BiLSTM, start_for_relu
 from polyseme.tasks.inputs import Features, InputChoices, TokenBatch, TokenInputs
@@ -65,8 +66,7 @@ class SstNetwork(TaskNetwork):
         narrow = self.dropout(torch.relu(self.first(self.dropout(vectors.input))))
         x = self.encoder(narrow, vectors.lengths)  # [B, N, 2 hidden]
         likeness = x @ x.transpose(1, 2)  # [B, N, N]
-        weights = torch.softmax(likeness.masked_fill(~vectors.mask[:, None, :], -1e4), dim=2)
-        context = weights @ x * here
+        context = masked_softmax(likeness, vectors.mask[:, None, :]) @ x * here
         joined = torch.cat([x, x - context, x * context], dim=2)
         y = torch.cat([self.integrator(joined, vectors.lengths), vectors.output], dim=2)  # [B, N, P]
         decided: Tensor = self.decide(self.pool(y, vectors.mask))
@@ -75,14 +75,14 @@ class SstNetwork(TaskNetwork):
     def pool(self, y: Tensor, mask: Tensor) -> Tensor:
         """[B, N, P] → [B, 4 P]: largest, smallest, mean, and a sum by learned attention"""
         here = mask[:, :, None]
-        attention = torch.softmax(self.attend(y).masked_fill(~here, -1e4), dim=1)  # [B, N, 1]
+        attention = masked_softmax(self.attend(y).squeeze(2), mask)  # [B, N]
         count = mask.sum(dim=1, keepdim=True).clamp(min=1)
         return torch.cat(
             [
                 y.masked_fill(~here, -1e4).amax(dim=1),
                 y.masked_fill(~here, 1e4).amin(dim=1),
                 (y * here).sum(dim=1) / count,
-                (attention * y).sum(dim=1),
+                (attention[:, :, None] * y).sum(dim=1),
             ],
             dim=1,
         )

@@ -11,12 +11,11 @@ from pathlib import Path
 
 from polyseme.errors import InputError
 from polyseme.tasks.spans import Span
+from polyseme.tasks.treebank import PENN_SIGNS
 from polyseme.text.compression import open_bytes
 from polyseme.text.lines import read_lines
 
 _PIECE = re.compile(r"\(|\)|[^\s()]+")
-#: How the Penn Treebank writes brackets and quotes; a biLM reads text as people write it.
-_WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def parse_tree(line: str) -> Sentence:
 
 def as_written(token: str) -> str:
     """-LRB- → (, \\/ → /"""
-    return _WRITTEN.get(token, token.replace("\\/", "/").replace("\\*", "*"))
+    return PENN_SIGNS.get(token, token.replace("\\/", "/").replace("\\*", "*"))
 
 
 def _parse_row(line: str) -> Sentence:

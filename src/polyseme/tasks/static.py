@@ -10,9 +10,8 @@ that has no vector has zeros.
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,15 +22,13 @@ import numpy.typing as npt
 
 from polyseme.errors import InputError, MissingExtra
 from polyseme.files.atomic import replace_when_complete
-from polyseme.tasks.static_fasttext import FASTTEXT_MAGIC, read_fasttext
-from polyseme.text.compression import open_bytes
+from polyseme.tasks.data_files import describe_file
+from polyseme.tasks.static_files import Found, read_vectors
+from polyseme.tasks.static_index import indexed
 
 Floats = npt.NDArray[np.float32]
-Found = Iterable[tuple[str, Floats]]
 
 PACKAGE = "glove-6b-50d"
-LONGEST_WORD = 4096  # bytes; what is longer in a binary file is no word
-LARGEST = 100_000  # numbers in a vector; a header that promises more is no header of vectors
 
 
 @dataclass(frozen=True)
@@ -54,11 +51,13 @@ class StaticVectors:
         return [self.row(token) for token in tokens]
 
     def with_words(self, words: Collection[str]) -> StaticVectors:
-        """The same with the rows of more words, read from the source."""
+        """The same with the rows of more words, looked up in the source; a file is read through the first time only."""
         missing = {word for word in words if word not in self.rows}  # also where its lower case is there
         if not missing or self.width == 0:
             return self
-        more = load_static(self.source, missing)
+        wanted = _in_both_cases(missing)
+        width, found = _read_package(wanted) if self.source == PACKAGE else indexed(self.source).find(wanted)
+        more = _table(self.source, width, found)
         if more.width != self.width:
             raise InputError(f"{self.source} has vectors of {more.width} numbers, but {self.width} were expected")
         new = [word for word in more.rows if word not in self.rows]
@@ -90,8 +89,16 @@ def load_static(source: str, words: Collection[str]) -> StaticVectors:
     """The vectors of ``words`` in a file or package; "none" has no vectors at all."""
     if source == "none":
         return StaticVectors(source, {}, np.zeros((1, 0), dtype=np.float32))
-    wanted = set(words) | {word.lower() for word in words}
-    width, found = _read_package(wanted) if source == PACKAGE else _read_file(source, wanted)
+    wanted = _in_both_cases(words)
+    width, found = _read_package(wanted) if source == PACKAGE else read_vectors(source, wanted)
+    return _table(source, width, found)
+
+
+def _in_both_cases(words: Collection[str]) -> set[str]:
+    return set(words) | {word.lower() for word in words}
+
+
+def _table(source: str, width: int, found: Found) -> StaticVectors:
     rows: dict[str, int] = {}
     table = [np.zeros(width, dtype=np.float32)]
     for word, vector in found:
@@ -99,6 +106,21 @@ def load_static(source: str, words: Collection[str]) -> StaticVectors:
             rows[word] = len(table)
             table.append(vector)
     return StaticVectors(source, rows, np.stack(table))
+
+
+def identify_static(source: str) -> str:
+    """What results depend on: the digest of a file, wherever it lies; a package's name as it is."""
+    path = Path(source)
+    if source == PACKAGE or not path.is_file():
+        return source
+    found = path.stat()
+    return _digest(path, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _digest(path: Path, changed: int, size: int) -> str:
+    """Read once for all runs of a plan: such files have gigabytes."""
+    return describe_file(path)["sha256"]
 
 
 def _read_package(wanted: set[str]) -> tuple[int, Found]:
@@ -119,90 +141,3 @@ def _package() -> tuple[dict[str, int], Any]:
     words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()
     vectors = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
     return {word: row for row, word in enumerate(words)}, vectors
-
-
-def _read_file(source: str, wanted: set[str]) -> tuple[int, Found]:
-    """By content: fastText's magic number, a header "count size", or a first line of word and numbers."""
-    with open_bytes(source) as stream:
-        start = stream.peek(1 << 16)
-        if start.startswith(FASTTEXT_MAGIC):
-            return read_fasttext(stream, source, wanted)
-        first, newline, rest = start.partition(b"\n")
-        header = first.split()
-        if newline and len(header) == 2 and all(part.isdigit() for part in header):
-            count, width = map(int, header)
-            _check_width(width, source)
-            stream.readline()
-            if _is_text(rest, width):
-                return width, list(_text_rows(stream, source, wanted, width, line=2))
-            return width, list(_binary_rows(stream, source, wanted, count, width))
-        width = len(first.rstrip().split(b" ")) - 1
-        _check_width(width, source)
-        if not newline or not _is_text(start, width):
-            raise InputError(
-                f"{source} holds no word vectors: expected lines of a word and numbers (GloVe, fastText .vec), "
-                "word2vec's binary or fastText's .bin"
-            )
-        return width, list(_text_rows(stream, source, wanted, width, line=1))
-
-
-def _check_width(width: int, source: str) -> None:
-    if not 1 <= width <= LARGEST:
-        raise InputError(f"{source} holds no word vectors: its first line promises {width} numbers a word")
-
-
-def _is_text(start: bytes, width: int) -> bool:
-    """Whether the first line is a word and ``width`` numbers."""
-    line = start.partition(b"\n")[0].rstrip()
-    return _numbers(line.rsplit(b" ", width), width) is not None
-
-
-def _numbers(parts: list[bytes], width: int) -> Floats | None:
-    if len(parts) != width + 1:
-        return None
-    try:
-        return np.array([float(part) for part in parts[1:]], dtype=np.float32)
-    except ValueError:
-        return None
-
-
-def _text_rows(
-    stream: io.BufferedReader, source: str, wanted: set[str], width: int, line: int
-) -> Iterator[tuple[str, Floats]]:
-    """Only lines of wanted words are parsed; a word with a blank in it (GloVe 840B has some) is left out."""
-    keys = {word.encode("utf-8", "surrogatepass"): word for word in wanted}
-    for number, raw in enumerate(stream, start=line):
-        word = keys.get(raw[: raw.find(b" ")])
-        if word is None:
-            continue
-        parts = raw.rstrip().rsplit(b" ", width)
-        vector = _numbers(parts, width)
-        if vector is None:
-            raise InputError(f"{source}, line {number}: expected the word {word!r} and {width} numbers")
-        if keys.get(parts[0]) == word:
-            yield word, vector
-
-
-def _binary_rows(
-    stream: io.BufferedReader, source: str, wanted: set[str], count: int, width: int
-) -> Iterator[tuple[str, Floats]]:
-    """word2vec's binary: word, blank, ``width`` float32, and in some files a line end."""
-    keys = {word.encode("utf-8", "surrogatepass"): word for word in wanted}
-    for number in range(count):
-        word = _binary_word(stream, source, number)
-        data = stream.read(4 * width)
-        if len(data) < 4 * width:
-            raise InputError(
-                f"{source} ends after {number} of {count} words: it was cut off; copy or download it again"
-            )
-        if word in keys:
-            yield keys[word], np.frombuffer(data, dtype="<f4").astype(np.float32)
-
-
-def _binary_word(stream: io.BufferedReader, source: str, number: int) -> bytes:
-    word = bytearray()
-    while (byte := stream.read(1)) != b" ":
-        if not byte or len(word) > LONGEST_WORD:
-            raise InputError(f"{source} is no word2vec file: there is no word where number {number + 1} should stand")
-        word += byte
-    return bytes(word).lstrip(b"\n")

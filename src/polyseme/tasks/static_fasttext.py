@@ -8,7 +8,9 @@ So every word has a vector, also one that the file does not list. Read as fastTe
 from __future__ import annotations
 
 import io
+import mmap
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,26 +28,59 @@ BLOCK_ROWS = 65_536
 def read_fasttext(stream: io.BufferedReader, source: str, wanted: set[str]) -> tuple[int, list[tuple[str, Floats]]]:
     """The size of the vectors, and those of the wanted words."""
     try:
-        width, bucket, shortest, longest = _read_settings(stream, source)
-        known, count = _read_words(stream, source)
-        pieces = {word: _rows_of(word, known, count, bucket, shortest, longest) for word in wanted}
+        head = read_head(stream, source)
+        pieces = {word: head.rows_of(word) for word in wanted}
         needed = np.array(sorted({row for rows in pieces.values() for row in rows}), dtype=np.int64)
-        matrix = _read_rows(stream, source, needed, width)
+        matrix = _read_rows(stream, needed, head)
     except (struct.error, EOFError):
-        raise InputError(f"{source} was cut off: it ends before its vectors do; copy or download it again") from None
+        raise cut_off(source) from None
     place = {row: number for number, row in enumerate(needed.tolist())}
-    return width, [
-        (word, matrix[[place[row] for row in rows]].mean(axis=0, dtype=np.float32))
-        for word, rows in sorted(pieces.items())
-        if rows
+    return head.width, [
+        (word, mean_of(matrix, [place[row] for row in rows])) for word, rows in sorted(pieces.items()) if rows
     ]
 
 
-def _unpack(stream: io.BufferedReader, form: str) -> tuple[Any, ...]:
+def mean_of(matrix: Floats, rows: list[int]) -> Floats:
+    mean: Floats = matrix[rows].mean(axis=0, dtype=np.float32)
+    return mean
+
+
+def cut_off(source: str) -> InputError:
+    return InputError(f"{source} was cut off: it ends before its vectors do; copy or download it again")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """All that stands before the rows."""
+
+    width: int
+    bucket: int
+    shortest: int  # n-gram, and the longest
+    longest: int
+    known: dict[bytes, int]  # the row of each word
+    words: int
+    rows: int
+
+    def rows_of(self, word: str) -> list[int]:
+        """A word's own row, and those of its n-grams."""
+        return _rows_of(word, self.known, self.words, self.bucket, self.shortest, self.longest)
+
+
+def read_head(stream: io.BufferedReader | mmap.mmap, source: str) -> Head:
+    """Up to the rows; struct.error or EOFError where the file ends before."""
+    width, bucket, shortest, longest = _read_settings(stream, source)
+    known, words = _read_words(stream, source)
+    rows, found = _unpack(stream, "<qq")
+    if found != width:
+        raise InputError(f"{source} promises vectors of {width} numbers and has {found}; it is damaged")
+    return Head(width, bucket, shortest, longest, known, words, rows)
+
+
+def _unpack(stream: io.BufferedReader | mmap.mmap, form: str) -> tuple[Any, ...]:
     return struct.unpack(form, stream.read(struct.calcsize(form)))
 
 
-def _read_settings(stream: io.BufferedReader, source: str) -> tuple[int, int, int, int]:
+def _read_settings(stream: io.BufferedReader | mmap.mmap, source: str) -> tuple[int, int, int, int]:
     _, version = _unpack(stream, "<ii")
     if version != VERSION:
         raise InputError(f"{source} is of fastText's version {version}, but only {VERSION} is read; use its .vec file")
@@ -53,7 +88,7 @@ def _read_settings(stream: io.BufferedReader, source: str) -> tuple[int, int, in
     return dim, bucket, shortest, longest
 
 
-def _read_words(stream: io.BufferedReader, source: str) -> tuple[dict[bytes, int], int]:
+def _read_words(stream: io.BufferedReader | mmap.mmap, source: str) -> tuple[dict[bytes, int], int]:
     """Each word's row, and the number of words."""
     size, words, labels, _, pruned = _unpack(stream, "<iiiqq")
     if labels or pruned > 0:
@@ -68,7 +103,7 @@ def _read_words(stream: io.BufferedReader, source: str) -> tuple[dict[bytes, int
     return known, words
 
 
-def _read_word(stream: io.BufferedReader) -> bytes:
+def _read_word(stream: io.BufferedReader | mmap.mmap) -> bytes:
     word = bytearray()
     while (byte := stream.read(1)) != b"\0":
         if not byte:
@@ -100,14 +135,12 @@ def _hash(data: bytes) -> int:
     return h
 
 
-def _read_rows(stream: io.BufferedReader, source: str, needed: npt.NDArray[np.int64], width: int) -> Floats:
+def _read_rows(stream: io.BufferedReader, needed: npt.NDArray[np.int64], head: Head) -> Floats:
     """The needed rows, in order; the rest of gigabytes is passed over block by block."""
-    count, found = _unpack(stream, "<qq")
-    if found != width:
-        raise InputError(f"{source} promises vectors of {width} numbers and has {found}; it is damaged")
+    width = head.width
     out = np.zeros((len(needed), width), dtype=np.float32)
-    for first in range(0, count, BLOCK_ROWS):
-        rows = min(BLOCK_ROWS, count - first)
+    for first in range(0, head.rows, BLOCK_ROWS):
+        rows = min(BLOCK_ROWS, head.rows - first)
         data = stream.read(4 * rows * width)
         if len(data) < 4 * rows * width:
             raise EOFError

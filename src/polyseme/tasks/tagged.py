@@ -6,6 +6,7 @@ them (see ``word_column``). Which scheme the tags follow is told by the tags of 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from itertools import pairwise
@@ -102,11 +103,24 @@ def _refuse_ranges(blocks: list[Block], table: list[list[list[str]]], source: st
 def one_sentence(item: Any, split: Split) -> list[tuple[str, ...]]:
     """What is to be tagged: a text → its sentences; tokens, or an object with "tokens" or "text" → the same."""
     if isinstance(item, dict):
-        item = item.get("tokens", item.get("text"))
+        item = item.get("tokens", item.get("text", item))
     if isinstance(item, str):
         return [tuple(sentence.tokens) for sentence in split(item)]
-    if isinstance(item, list | tuple) and all(isinstance(token, str) for token in item):
-        return [tuple(item)]
-    raise InputError(
-        f"expected a text, or a list of tokens, or an object with one of them, but found {str(item)[:60]!r}"
-    )
+    return [tokens_of(item)]
+
+
+def tokens_of(value: Any) -> tuple[str, ...]:
+    """Tokens that somebody gives; InputError for what could not be written into a column and read back."""
+    if not isinstance(value, list | tuple) or not all(isinstance(token, str) for token in value):
+        shown = json.dumps(value, ensure_ascii=False)[:60]
+        raise InputError(f"expected a text, or a list of tokens, or an object with one of them, but found {shown}")
+    for place, token in enumerate(value):
+        if not token or breaks_columns(token):
+            shown = json.dumps(token[:40], ensure_ascii=False)
+            raise InputError(f"token {place} is {shown}, but should not be empty, nor hold a tab or a line end")
+    return tuple(value)
+
+
+def breaks_columns(text: str) -> bool:
+    """A blank does not: columns of our own are between tabs, and a character of Korean text may be one."""
+    return any(sign in text for sign in "\t\n\r")

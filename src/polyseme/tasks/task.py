@@ -8,6 +8,7 @@ tagger.evaluate("test.iob2.xz").values["f1"]
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -40,7 +41,8 @@ class Task:
 
     def __init__(self, place: Workplace, about: dict[str, Any], elmo: Elmo | None) -> None:
         self.place, self.about, self.elmo = place, about, elmo
-        self._looked_up: set[str] = set()  # words that were sought in the source of the static vectors
+        self._static = place.features.static  # of the words that training met
+        self._source_is_at_hand = True
 
     @classmethod
     def load(cls, run: str | Path, *, model: str | None = None, device: str = "cpu") -> Task:
@@ -73,13 +75,20 @@ class Task:
 
         Of many, each is a text, a list of tokens, or an object with the fields that docs/tasks.md names.
         """
-        many = [items] if isinstance(items, str | dict) else items
-        return [self.definition.record(example, answer) for example, answer in self.stream(many)]
+        pairs = self.answer(self.examples(items)) if isinstance(items, str | dict) else self.stream(items)
+        return [self.definition.record(example, answer) for example, answer in pairs]
 
     def stream(self, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """(example, prediction) one by one, in constant memory."""
-        examples = (example for item in items for example in self.definition.examples(item, self.split))
-        return self.answer(examples)
+        """(example, prediction) one by one, in constant memory; an error says which item it is about, from 1."""
+        numbered = enumerate(items, start=1)
+        return self.answer(example for number, item in numbered for example in self.examples(item, f"item {number}"))
+
+    def examples(self, item: Any, place: str = "") -> list[Any]:
+        """What is to be predicted of a text, a list of tokens or an object; an error begins with its ``place``."""
+        try:
+            return self.definition.examples(item, self.split)
+        except InputError as error:
+            raise InputError(f"{place}: {error}" if place else str(error)) from None
 
     def answer(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """The same for examples of the task."""
@@ -110,19 +119,25 @@ class Task:
         examples = self.definition.read(Path(path), self.split)
         if not examples:
             raise InputError(f"{path} holds nothing to score")
+        self.definition.check_gold(examples, str(path))
         return self.definition.score([answer for _, answer in self.answer(examples)], examples)
 
     def split(self, text: str) -> list[Sentence]:
         return split_text(text, self.about["lang"])
 
     def _learn_words(self, words: set[str]) -> None:
-        """Get static vectors for words that training did not meet, where their source is at hand."""
+        """Get static vectors for words that training did not meet, where their source is at hand.
+
+        Those of the words before them are given up: a stream of text may go on for ever, and memory does not.
+        """
         features = self.place.features
-        try:
-            static = features.static.with_words(words - self._looked_up)
-        except PolysemeError:  # the file was moved, or the package is not installed here
-            return
-        self._looked_up |= words
+        static = self._static
+        if self._source_is_at_hand:
+            try:
+                static = self._static.with_words(words)
+            except PolysemeError as error:  # the file was moved, or the package is not installed here
+                self._source_is_at_hand = False
+                print(f"words that training did not meet have no static vectors: {error}", file=sys.stderr)
         if static is not features.static:
             known = Features(features.choices, static, features.spelling, features.cache)
             self.place = replace(self.place, features=known)

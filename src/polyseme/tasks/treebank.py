@@ -20,6 +20,9 @@ _OTHER_ID = re.compile(r"[0-9]+[-.][0-9]+")  # a multi-word token ("2-3") or an 
 
 LONGEST_SUFFIX = 4  # characters
 
+#: How the Penn Treebank and those after it write brackets and quotes; a biLM reads text as people write it.
+PENN_SIGNS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
+
 
 @dataclass(frozen=True, slots=True)
 class TaggedSentence:

@@ -13,14 +13,12 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from polyseme.errors import InputError
+from polyseme.tasks.treebank import PENN_SIGNS
 from polyseme.text.compression import open_bytes
 from polyseme.text.lines import read_lines
 
 #: The part of speech in a sense key: the digit after "%". Adjectives have two, and count their senses together.
 _POS = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}
-
-#: Signs as treebanks of the nineties wrote them, and as texts have them.
-_SIGNS = {"``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 Lemma = tuple[str, str]  # lemma, part of speech
 
@@ -67,7 +65,7 @@ def _sentence(element: Element, source: str) -> SenseSentence:
     tokens, instances = list[str](), list[Instance]()
     for word in element:
         start = len(tokens)
-        tokens += [_SIGNS.get(token, token) for token in (word.text or "").split()]
+        tokens += [PENN_SIGNS.get(token, token) for token in (word.text or "").split()]
         if word.tag == "instance" and len(tokens) > start:
             try:
                 lemma = (word.attrib["lemma"].lower(), word.attrib["pos"])

@@ -14,16 +14,14 @@ from polyseme.analysis.reproduce.data_sets import find_task_data
 from polyseme.analysis.reproduce.measurement import Missing, Shelf
 from polyseme.analysis.reproduce.neighbours import QUESTIONS
 from polyseme.analysis.reproduce.task_runs import Conditions
-from polyseme.analysis.reproduce.vectors import identify_static
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.lm.places import find_place
 from polyseme.target import read_target
 from polyseme.tasks.cove import CoVeVectors
-from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.data_files import DataFiles, describe_file
 from polyseme.tasks.frozen import TableVectors
-from polyseme.tasks.run import describe_file
-from polyseme.tasks.static import PACKAGE
+from polyseme.tasks.static import PACKAGE, identify_static
 
 
 def check_given(data: Path, static: str, cove: Path | None, questions: Sequence[str]) -> None:

@@ -82,10 +82,10 @@ def figure_2(figures: Figures) -> Section:
 
 
 def learned_weights(row: Figures) -> dict[str, list[list[float]]]:
-    """By place (input, output) the shares of the layers in each run. A mix ends with its scale, which is left out."""
+    """By place (input, output) the shares of the layers in each run."""
     runs = done(row.get("runs"))
     places = [place for place in ("input", "output") if runs and place in runs[0]["mixes"]]
-    return {place: [run["mixes"][place][:-1] for run in runs] for place in places}
+    return {place: [run["mixes"][place]["shares"] for run in runs] for place in places}
 
 
 def _favours_the_first(places: Weights) -> Verdict | None:

@@ -25,10 +25,9 @@ from polyseme.analysis.reproduce.neighbours import measure_neighbours
 from polyseme.elmo import Elmo
 from polyseme.errors import PolysemeError
 from polyseme.tasks.cove import CoVeVectors
-from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.data_files import DataFiles, describe_file
 from polyseme.tasks.frozen import BiLMVectors, FrozenVectors, TableVectors
 from polyseme.tasks.probe import ProbeChoices
-from polyseme.tasks.run import describe_file
 from polyseme.tasks.treebank import TagColumn
 
 COVE = "CoVe"

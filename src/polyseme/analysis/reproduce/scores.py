@@ -30,8 +30,8 @@ def mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-def spread(values: Sequence[float]) -> float | None:
-    """The standard deviation, where there are two at least."""
+def standard_deviation(values: Sequence[float]) -> float | None:
+    """Of two values at least."""
     return stdev(values) if len(values) > 1 else None
 
 
@@ -39,7 +39,7 @@ def shown(values: Sequence[float], digits: int = 2) -> str:
     """ "84.12 ± 0.35"; without ± for one seed."""
     if not values:
         return NONE
-    deviation = spread(values)
+    deviation = standard_deviation(values)
     return f"{fmean(values):.{digits}f}" + (f" ± {deviation:.{digits}f}" if deviation is not None else "")
 
 
@@ -54,7 +54,7 @@ def is_better(first: Sequence[float], second: Sequence[float]) -> Verdict | None
     difference = fmean(first) - fmean(second)
     if difference == 0:
         return "equal"
-    if abs(difference) < max(spread(first) or 0.0, spread(second) or 0.0):
+    if abs(difference) < max(standard_deviation(first) or 0.0, standard_deviation(second) or 0.0):
         return "even"
     return "yes" if difference > 0 else "no"
 

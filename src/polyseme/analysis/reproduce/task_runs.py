@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.analysis.reproduce.measurement import Measurement, Result, digest_of, slug
-from polyseme.analysis.reproduce.vectors import identify_static
 from polyseme.elmo import Elmo
-from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.data_files import DataFiles, describe_file
 from polyseme.tasks.definition import Preset
 from polyseme.tasks.inputs import Where
 from polyseme.tasks.registry import find_task
-from polyseme.tasks.run import HISTORY, SCORES, RunPlan, change_preset, describe, describe_file, train_task
+from polyseme.tasks.run import HISTORY, SCORES, RunPlan, change_preset, describe, train_task
+from polyseme.tasks.static import identify_static
 from polyseme.tasks.task import Task
 from polyseme.tasks.training import Watch
 
@@ -127,7 +127,8 @@ def _settings(plan: RunPlan, elmo: Elmo | None) -> dict[str, Any]:
     unused = {"model"} if elmo is not None else {"model", "layers", "mix_penalty", "elmo_dropout", "layer_norm"}
     about["inputs"] = {name: value for name, value in about["inputs"].items() if name not in unused}
     about["inputs"]["static"] = identify_static(plan.preset.inputs.static)
-    return {"kind": "train", **{name: value for name, value in about.items() if name not in ("polyseme", "version")}}
+    told = ("polyseme", "version", "vectors")  # the vectors among the inputs
+    return {"kind": "train", **{name: value for name, value in about.items() if name not in told}}
 
 
 def _preset(run: TaskRun, conditions: Conditions) -> Preset[Any]:
