@@ -22,8 +22,11 @@ def done(runs: Any) -> list[Mapping[str, Any]]:
     return [run for run in runs or () if run and "score" in run]
 
 
-def scores(runs: Any) -> list[float]:
-    return [run["score"] for run in done(runs)]
+def scores(runs: Any, split: str = "dev") -> list[float]:
+    """Of each run on a split; a run that was not scored there has none."""
+    if split == "dev":
+        return [run["score"] for run in done(runs)]
+    return [run[split]["score"] for run in done(runs) if split in run]
 
 
 def mean(values: Sequence[float]) -> float | None:

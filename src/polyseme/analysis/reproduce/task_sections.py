@@ -34,7 +34,7 @@ def table_1(figures: Figures) -> Section:
     for task, theirs in paper.TABLE_1.items():
         row = row_of(figures, task)
         split = row.get("split", "dev")
-        baseline, elmo = (scores(row.get(name, {}).get(split)) for name in ("baseline", "elmo"))
+        baseline, elmo = (scores(row.get(name), split) for name in ("baseline", "elmo"))
         pairs[TITLES[task]] = (elmo, baseline)
         about = f"{row['metric']}, {row['data']} ({split})" if row else NONE
         rows.append([
@@ -171,7 +171,7 @@ def _sets(figures: Figures) -> str | None:
 
 def _trained_on(figures: Figures) -> str | None:
     """How many examples each task had, beside those of the paper's set where it is known."""
-    runs = {task: row_of(figures, task).get("baseline", {}).get("dev", ()) for task in TITLES}
+    runs = {task: row_of(figures, task).get("baseline") for task in TITLES}
     found = {task: run["examples"]["train"] for task, all_of_it in runs.items() for run in done(all_of_it)}
     theirs = {task: f" (the paper's set {count:,})" for task, count in paper.TRAINED_ON.items()}
     shown_counts = ", ".join(f"{TITLES[task]} {count:,}{theirs.get(task, '')}" for task, count in found.items())
