@@ -161,7 +161,8 @@ def write_page() -> None:
         less = "–"
         if base and row["elmo"] != "none":
             less = f"{100 * (row['mean'] - base[0]['mean']) / (100 - base[0]['mean']):.1f} %"
-            less += " (within the spread)" if is_better(row["scores"], base[0]["scores"]) == "even" else ""
+            verdict = is_better(row["scores"], base[0]["scores"]) if row["task"] != SENSES else None  # it has no seeds
+            less += {"even": " (within the spread)", "close": " (within a point, one seed)"}.get(verdict or "", "")
         spread = f" ± {row['std']:.2f}" if row["std"] is not None else ""
         choice = ", ".join(str(row[key]) for key in ("elmo", "layers") if row[key] is not None)
         choice += f", λ {row['lambda']:g}" if row["lambda"] is not None else ""

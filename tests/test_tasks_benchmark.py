@@ -147,3 +147,20 @@ def test_the_papers_gain_stands_beside_its_own_choice_of_where_elmo_enters(
     tasks.write_page()
     assert "| input, all, λ 0.001 | f1 | 85.00 ± 1.00 | 2 | 25.0 % | 21.0 % |" in shown[0]
     assert "| output, all, λ 0.001 | f1 | 81.00 ± 1.00 | 2 | 5.0 % (within the spread) | – |" in shown[0]
+
+
+def test_one_seed_within_a_point_is_said_to_be_so(tasks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Word senses have no seeds: nothing is trained for them."""
+    chosen = {"layers": "all", "lambda": 0.001, "model": "en", "weights": "aaa"}
+    for task in ("ner", "wsd"):
+        about = {"task": task, "budget": "cpu", "data": "d", "split": "dev", "metric": "f1", "std": None}
+        tasks.keep_row({**about, **dict.fromkeys(chosen), "elmo": "none", "scores": [80.0], "mean": 80.0})
+        tasks.keep_row({**about, **chosen, "elmo": "input", "scores": [80.5], "mean": 80.5})
+    shown: list[str] = []
+    monkeypatch.setattr(tasks, "fill_in", lambda page, name, text: shown.append(text))
+    tasks.write_page()
+    assert (
+        "| ner | d | dev | input, all, λ 0.001 | f1 | 80.50 | 1 | 2.5 % (within a point, one seed) | 21.0 % |"
+        in shown[0]
+    )
+    assert "| wsd | d | dev | input, all, λ 0.001 | f1 | 80.50 | 1 | 2.5 % | – |" in shown[0]

@@ -60,7 +60,9 @@ def test_scores_as_people_write_them() -> None:
         ([2.0], [1.0], "yes"),
         ([1.0], [2.0], "no"),
         ([1.0], [1.0], "equal"),
-        ([1.01], [1.0], "yes"),
+        ([66.5], [66.49], "close"),
+        ([1.0], [1.9, 2.0], "close"),
+        ([1.2, 1.3], [1.0, 1.1], "yes"),
         ([1.0, 3.0], [1.5], "even"),
         ([], [1.0], None),
     ],
@@ -84,14 +86,12 @@ def test_a_claim_names_its_exceptions() -> None:
 
 
 def test_a_claim_says_where_one_seed_decides() -> None:
-    """A difference of 0.01 between two runs says little, and none at all is not a spread."""
+    """A difference of 0.01 between two runs says nothing, and one seed against three is one seed."""
     assert (
-        compare("Up", {"a": ([1.01], [1.0]), "b": ([1.0], [1.0])})
-        == "Up: here for 1 of 2 (equal for b; one seed for a)."
+        compare("Up", {"a": ([66.5], [66.49]), "b": ([3.0], [1.0, 1.1, 1.2]), "c": ([5.0, 5.1], [2.0, 2.1])})
+        == "Up: here for 2 of 3 (within a point, with one seed, for a; one seed for b)."
     )
-    assert (
-        compare("Up", {"a": ([1.0], [2.0]), "b": ([3.0], [2.0])}) == "Up: here for 1 of 2 (not for a; one seed each)."
-    )
+    assert compare("Up", {"a": ([1.0], [2.0]), "b": ([3.0], [2.0])}) == "Up: here for 1 of 2 (not for a; one seed)."
     assert compare("Up", {"a": ([5.0, 5.1], [2.0, 2.1])}) == "Up: here for 1 of 1."
     assert finding("Up", "equal") == "Up: equal here."
 
@@ -153,8 +153,8 @@ def test_claims_of_table_2() -> None:
     columns = {"baseline": runs(80), "last": runs(85), "lambda_1": runs(83), "lambda_0.001": runs(84)}
     text = text_of(table_2({"srl": row(**columns)}))
     assert "| SRL | 80.00 | 85.00 | 83.00 | 84.00 | 1 | 81.6 | 84.1 | 84.6 | 84.8 |" in text
-    assert "All layers (λ = 0.001) beat the last one (paper: 3 of 3): here for none of 1 (one seed each)." in text
-    assert "The last layer alone beats the baseline (paper: 3 of 3): here for 1 of 1 (one seed each)." in text
+    assert "All layers (λ = 0.001) beat the last one (paper: 3 of 3): here for none of 1 (one seed)." in text
+    assert "The last layer alone beats the baseline (paper: 3 of 3): here for 1 of 1 (one seed)." in text
 
 
 def curve(*scores: float | None) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ def test_data_and_epochs_that_elmo_saves() -> None:
     text = text_of(section)
     assert "SNLI with ELMo is as good as the baseline on all data with 10 % of the data." in text
     assert "SNLI: the baseline is best on dev after 2 of 3 epochs; ELMo is there after 1." in text
-    assert "SNLI is better with ELMo at the shares of the data that were run: here for 3 of 3 (one seed each)." in text
+    assert "SNLI is better with ELMo at the shares of the data that were run: here for 3 of 3 (one seed)." in text
     assert "| SNLI | 10 % | 1,200 | 60.00 | 71.00 |" in text
     assert "(reproduction-figure-1.svg)" in text
 
