@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from polyseme.analysis.reproduce.budgets import CPU
-from polyseme.analysis.reproduce.document import Document, Notes, Section, Table
+from polyseme.analysis.reproduce.budgets import CPU, FULL, QUICK
+from polyseme.analysis.reproduce.document import Document, Notes, Picture, Section, Table
 from polyseme.analysis.reproduce.figure_sections import figure_1, figure_2
 from polyseme.analysis.reproduce.html import to_html
 from polyseme.analysis.reproduce.markdown import to_markdown
@@ -171,6 +172,26 @@ def test_data_and_epochs_that_elmo_saves() -> None:
     assert "SNLI is better with ELMo at the shares of the data that were run: here for 3 of 3 (one seed)." in text
     assert "| SNLI | 10 % | 1,200 | 60.00 | 71.00 |" in text
     assert "(reproduction-figure-1.svg)" in text
+
+
+def test_points_with_several_seeds_have_bars() -> None:
+    """The baseline with three seeds on the smallest share; everything else has one, and no bar of length 0."""
+
+    def bars(baseline: list[dict[str, Any]]) -> int:
+        blocks = figure_1({"snli": row(baseline=baseline, elmo=curve(45, 71, 80))}).blocks
+        (picture,) = (block for block in blocks if isinstance(block, Picture))
+        collections = re.findall(rb'<g id="LineCollection.*?</g>', picture.svg, re.DOTALL)
+        return sum(one.count(b"<path") for one in collections)
+
+    assert bars(curve(40, 60, 70)) == 0
+    assert bars([{"share": 0.01, "runs": runs(38, 40, 42)}, *curve(40, 60, 70)[1:]]) == 1
+
+
+def test_a_small_share_has_several_seeds() -> None:
+    """There the luck of a draw is large, and a run takes minutes."""
+    assert [len(CPU.seeds_of("snli", share)) for share in CPU.shares] == [3, 3, 1, 1]
+    assert [len(FULL.seeds_of("srl", share)) for share in FULL.shares] == [5, 5, 1, 1, 1, 1]
+    assert len(QUICK.seeds_of("snli", 0.01)) == 1
 
 
 def test_how_little_data_is_enough_is_open_until_every_share_is_run() -> None:

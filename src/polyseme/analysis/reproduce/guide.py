@@ -5,6 +5,7 @@ from __future__ import annotations
 from polyseme.analysis.reproduce.budgets import BUDGETS
 from polyseme.analysis.reproduce.data_sets import HELD_OUT, SENSES, TASKS, TEXTS, TREEBANKS
 from polyseme.analysis.reproduce.document import Notes, Section, Table
+from polyseme.analysis.reproduce.task_runs import LONGEST_STRETCH
 from polyseme.analysis.reproduce.titles import TITLES
 
 LINES = (
@@ -19,7 +20,7 @@ LINES = (
     "`polyseme reproduce --render REPORT/reproduction.json --out PAGE.md` writes the report again from its figures.",
     "Tables 1 to 3 and both figures share their task models. A run ends at its limit of epochs, or before it where dev "
     "has not got better for some of them; the network that was best on dev counts. On a share of the data it may have "
-    "more epochs, up to ten times as many, because they are shorter.",
+    f"more epochs, up to {LONGEST_STRETCH} times as many, because they are shorter.",
 )
 
 

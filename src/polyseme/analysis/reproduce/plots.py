@@ -127,10 +127,12 @@ def draw_tags(rows: Mapping[str, Any]) -> Picture:
 
 
 def _line(axes: Any, points: Sequence[tuple[float, Sequence[float]]], **look: Any) -> None:
-    """Means, with the standard deviation where there are several."""
-    xs = [x for x, _ in points]
-    errors = [stdev(values) if len(values) > 1 else 0.0 for _, values in points]
-    axes.errorbar(xs, [fmean(values) for _, values in points], yerr=errors if any(errors) else None, capsize=3, **look)
+    """Means, with bars of the standard deviation where there are several; one alone has no bar, not one of length 0."""
+    axes.errorbar([x for x, _ in points], [fmean(values) for _, values in points], **look)
+    several = [(x, fmean(values), stdev(values)) for x, values in points if len(values) > 1]
+    if several:
+        xs, means, errors = zip(*several, strict=True)
+        axes.errorbar(xs, means, yerr=errors, capsize=3, linestyle="none", color=look["color"])
 
 
 def _layer_axis(axes: Any, count: int) -> None:

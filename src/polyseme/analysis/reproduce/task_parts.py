@@ -127,5 +127,5 @@ def _seeds(bench: Bench, run: TaskRun, data: DataFiles) -> list[Measurement]:
     """A run with each seed; the same measurement wherever it stands, so on test too if Table 1 shows it."""
     budget, conditions = bench.budget, bench.conditions(run.task)
     test = data.test if budget.test and is_in_table_1(run, budget.preset) else None
-    seeds = budget.seeds_of(run.task)
+    seeds = budget.seeds_of(run.task, run.share)
     return [training(replace(run, seed=seed), data, conditions, test=test) for seed in seeds]
