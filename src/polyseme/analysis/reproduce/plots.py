@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from polyseme.analysis.reproduce.document import Picture
-from polyseme.analysis.reproduce.scores import scores
+from polyseme.analysis.reproduce.scores import means_of, scores
 from polyseme.analysis.reproduce.titles import LANGUAGES, TITLES, layer_title
 from polyseme.errors import MissingExtra
 
@@ -74,7 +74,7 @@ def draw_weights(learned: Mapping[str, Mapping[str, Sequence[Sequence[float]]]])
         panels = figure.subplots(1, len(places), squeeze=False)[0]
         for axes, place in zip(panels, places, strict=True):
             rows = {task: found[place] for task, found in learned.items() if place in found}
-            means = [[fmean(layer) for layer in zip(*shares, strict=True)] for shares in rows.values()]
+            means = [means_of(shares) for shares in rows.values()]
             image = axes.imshow(means, cmap="Blues", vmin=0, vmax=1, aspect="auto")
             axes.set_xticks(range(len(means[0])), map(layer_title, range(len(means[0]))))
             axes.set_yticks(range(len(rows)), [TITLES[task] for task in rows])

@@ -35,6 +35,11 @@ def mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
+def means_of(rows: Sequence[Sequence[float]]) -> list[float]:
+    """Of each column."""
+    return [fmean(column) for column in zip(*rows, strict=True)]
+
+
 def spread(values: Sequence[float]) -> float | None:
     """The standard deviation, where there are two at least."""
     return stdev(values) if len(values) > 1 else None
@@ -103,10 +108,16 @@ def tally(
     return count + (f" ({'; '.join(remarks)})." if remarks else ".")
 
 
-def finding(claim: str, verdict: Verdict | None) -> str | None:
-    """The same for a claim about one row."""
-    found = {"yes": "so it is here", "no": "not so here", "even": "even here", "equal": "equal here"}
-    return None if verdict is None else f"{claim}: {found[verdict]}."
+def finding(claim: str, difference: float | None) -> str | None:
+    """A claim that one figure is higher than another, and by how much it is here; None where one is not there."""
+    if difference is None:
+        return None
+    return f"{claim}: {'equal here' if round(difference, 1) == 0 else f'here by {signed(difference)}'}."
+
+
+def signed(difference: float) -> str:
+    """ "+0.7", "−0.7" """
+    return f"{difference:+.1f}".replace("-", "−")
 
 
 def absent(figures: Mapping[str, Any], titles: Mapping[str, str]) -> list[str]:

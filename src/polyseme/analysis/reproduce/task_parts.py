@@ -59,7 +59,7 @@ def table_2(bench: Bench) -> Tree:
             "lambda_1": replace(elmo, penalty=1.0),
             "lambda_0.001": elmo,
         }
-        return {name: _seeds(bench, run, data) for name, run in runs.items()}
+        return {"elmo_at": PLACES[task], **{name: _seeds(bench, run, data) for name, run in runs.items()}}
 
     return _by_task(bench, ABLATED, row)
 
