@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -12,11 +13,14 @@ from typing import Any
 import pytest
 import torch
 from names import write_names
+from small_lms import small_lm
 
 from polyseme.analysis.reproduce import task_runs
+from polyseme.formats.native import save_native
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.run import RunPlan, change_preset, read_changes, train_task
+from polyseme.tasks.task import Task
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SMALL = ["static=none", "characters=4", "hidden=8", "epochs=2", "batch=4"]
@@ -80,6 +84,43 @@ def test_a_set_without_a_test_file_has_no_row(
     assert "ner has no test file" in capsys.readouterr().out
 
 
+def test_scores_on_dev_and_test_are_of_one_training(
+    tasks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results are committed, and runs are not: what Table 1 shows on test is there when its runs are gone."""
+    test = tmp_path / "data/ner/uner-ewt/test.txt"
+    test.write_text("Eve\tB-PER\nleft\tO\nRome\tB-LOC\n", encoding="utf-8")
+    (dev,), _ = run(tasks, monkeypatch, "--elmo", "none", "--seeds", "1")
+    (trained,) = (tmp_path / "work" / "runs").iterdir()
+    score = Task.load(trained).evaluate(test).values["f1"]
+    shutil.rmtree(trained)
+    monkeypatch.setattr(task_runs, "train_task", None)
+    rows, _ = run(tasks, monkeypatch, "--elmo", "none", "--seeds", "1", "--split", "test")
+    assert [(row["split"], row["scores"]) for row in rows] == [("dev", dev["scores"]), ("test", [round(score, 2)])]
+
+
+def test_a_row_of_no_table_meets_the_test_set_when_it_is_asked_for(
+    tasks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its run is kept for that; where it is gone, the row is trained again, with a record of both scores."""
+    (tmp_path / "data/ner/uner-ewt/test.txt").write_text("Eve\tB-PER\n", encoding="utf-8")
+    save_native(small_lm(), tmp_path / "model")
+    monkeypatch.setenv("POLYSEME_CACHE", str(tmp_path / "cache"))
+    options = ("--elmo", "output", "--seeds", "1", "--model", str(tmp_path / "model"))
+    run(tasks, monkeypatch, *options)
+    results = tmp_path / "work" / "results"
+    (only_dev,) = results.iterdir()
+    assert "test" not in json.loads(only_dev.read_text(encoding="utf-8"))["result"]
+    with monkeypatch.context() as patch:
+        patch.setattr(task_runs, "train_task", None)
+        run(tasks, monkeypatch, *options, "--split", "test")
+    (both,) = set(results.iterdir()) - {only_dev}
+    both.unlink()
+    shutil.rmtree(tmp_path / "work" / "runs")
+    run(tasks, monkeypatch, *options, "--split", "test")
+    assert {"score", "test"} <= json.loads(both.read_text(encoding="utf-8"))["result"].keys()
+
+
 def test_rows_of_earlier_weights_give_way_and_the_rest_stays(tasks: ModuleType) -> None:
     about = {"layers": "all", "lambda": 0.001, "budget": "cpu", "data": "d", "split": "dev", "metric": "f1"}
     old, new = ({**about, "model": "en", "weights": weights} for weights in ("aaa", "bbb"))
@@ -106,3 +147,20 @@ def test_the_papers_gain_stands_beside_its_own_choice_of_where_elmo_enters(
     tasks.write_page()
     assert "| input, all, λ 0.001 | f1 | 85.00 ± 1.00 | 2 | 25.0 % | 21.0 % |" in shown[0]
     assert "| output, all, λ 0.001 | f1 | 81.00 ± 1.00 | 2 | 5.0 % (within the spread) | – |" in shown[0]
+
+
+def test_one_seed_within_a_point_is_said_to_be_so(tasks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Word senses have no seeds: nothing is trained for them."""
+    chosen = {"layers": "all", "lambda": 0.001, "model": "en", "weights": "aaa"}
+    for task in ("ner", "wsd"):
+        about = {"task": task, "budget": "cpu", "data": "d", "split": "dev", "metric": "f1", "std": None}
+        tasks.keep_row({**about, **dict.fromkeys(chosen), "elmo": "none", "scores": [80.0], "mean": 80.0})
+        tasks.keep_row({**about, **chosen, "elmo": "input", "scores": [80.5], "mean": 80.5})
+    shown: list[str] = []
+    monkeypatch.setattr(tasks, "fill_in", lambda page, name, text: shown.append(text))
+    tasks.write_page()
+    assert (
+        "| ner | d | dev | input, all, λ 0.001 | f1 | 80.50 | 1 | 2.5 % (within a point, one seed) | 21.0 % |"
+        in shown[0]
+    )
+    assert "| wsd | d | dev | input, all, λ 0.001 | f1 | 80.50 | 1 | 2.5 % | – |" in shown[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -204,7 +205,9 @@ def test_what_cannot_be_built(elmo: Elmo, text: Path, tmp_path: Path) -> None:
         Index.build(elmo, text, tmp_path / "index")
 
 
-@pytest.mark.parametrize("name", ["index.json", "contents.json", "postings.bin", "layer-2.f2", "sentences.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["index.json", "contents.json", "postings.bin", "layer-2.f2", "sentences.jsonl", "words.txt"]
+)
 def test_a_damaged_index_is_named(elmo: Elmo, text: Path, tmp_path: Path, name: str) -> None:
     Index.build(elmo, text, tmp_path / "index")
     path = tmp_path / "index" / name
@@ -213,6 +216,24 @@ def test_a_damaged_index_is_named(elmo: Elmo, text: Path, tmp_path: Path, name: 
         Index.open(tmp_path / "index")
     path.unlink()
     with pytest.raises(InputError, match=f"index is no index: .*{name}"):
+        Index.open(tmp_path / "index")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"sizes": {}}, "no readable contents.json"),
+        ({"sizes": None}, "no readable contents.json"),
+        ({"words": 3}, "words.txt has .* words where 3 were expected"),
+    ],
+)
+def test_contents_that_do_not_fit_are_named(
+    elmo: Elmo, text: Path, tmp_path: Path, told: dict[str, Any], said: str
+) -> None:
+    Index.build(elmo, text, tmp_path / "index")
+    path = tmp_path / "index" / "contents.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **told}))
+    with pytest.raises(InputError, match=f"index is no index: .*{said}"):
         Index.open(tmp_path / "index")
 
 

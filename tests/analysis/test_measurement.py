@@ -46,10 +46,20 @@ def test_a_damaged_or_foreign_file_is_measured_again(tmp_path: Path) -> None:
     one = measurement(counter, seed=0)
     shelf.take(one, WATCH)
     (path,) = tmp_path.iterdir()
-    for content in ("{", json.dumps({"settings": {"seed": 7}, "result": {"score": 9.0}, "seconds": 1})):
+    foreign: list[Any] = [
+        [],
+        None,
+        {"settings": {"seed": 7}, "result": {"score": 9.0}, "seconds": 1},
+        {"settings": {"seed": 0}, "seconds": 1},
+        {"settings": {"seed": 0}, "result": {"score": 9.0}},
+        {"settings": {"seed": 0}, "result": None, "seconds": 1},
+        {"settings": {"seed": 0}, "result": {"score": 9.0}, "seconds": "long"},
+    ]
+    for content in ("{", *map(json.dumps, foreign)):
         path.write_text(content, encoding="utf-8")
-        assert shelf.take(one, WATCH)["score"] < 9
-    assert counter.calls == 3
+        assert shelf.take(one, WATCH)["score"] == counter.calls
+        assert Pace.of([one], shelf).groups.keys() == {"g"}
+    assert counter.calls == 1 + 1 + len(foreign)
 
 
 def test_what_fails_is_told_and_tried_again(tmp_path: Path) -> None:
@@ -93,6 +103,21 @@ def test_what_was_measured_tells_how_long_the_rest_takes(tmp_path: Path) -> None
     moment = measurement(lambda watch: {"seconds": 0.1}, seed=9, seconds=5.0)
     shelf.take(moment, WATCH)
     assert Pace.of([moment], shelf).seconds([other]) > 900  # a moment says nothing about the rest
+
+
+def test_a_training_takes_as_long_as_other_trainings_do(tmp_path: Path) -> None:
+    """And not as probes, which are quicker here than they should be."""
+    shelf = Shelf(tmp_path)
+    trained = measurement(lambda watch: {"seconds": 2000.0}, seed=0, seconds=1000.0, group="train ner")
+    probes = [
+        measurement(lambda watch: {"seconds": 100.0}, seed=seed, seconds=1000.0, group="parts of speech")
+        for seed in range(1, 9)
+    ]
+    for one in (trained, *probes):
+        shelf.take(one, WATCH)
+    pace = Pace.of([trained, *probes], shelf)
+    assert pace.seconds([measurement(Counter(), seconds=1000.0, group="train snli")]) > 1900
+    assert pace.seconds([measurement(Counter(), seconds=1000.0, group="perplexity")]) < 500
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(40, "40 s"), (600, "10 min"), (9000, "2.5 h"), (200_000, "2.3 days")])

@@ -16,12 +16,13 @@ from reproduced import Reproduced, figures
 from small_lms import small_lm
 from torch import nn
 
+from polyseme.analysis import index_build
 from polyseme.analysis.index import Index
 from polyseme.analysis.reproduce import task_runs
 from polyseme.analysis.reproduce.budgets import BUDGETS
 from polyseme.analysis.reproduce.data_sets import find_task_data
 from polyseme.analysis.reproduce.measurement import Missing
-from polyseme.analysis.reproduce.neighbours import QUESTIONS
+from polyseme.analysis.reproduce.neighbours import QUESTIONS, measure_neighbours
 from polyseme.analysis.senses import read_senses, tell_apart
 from polyseme.formats.native import save_native
 from polyseme.pretrain.evaluate import Likelihood
@@ -64,9 +65,9 @@ def test_scores_of_tasks_are_those_of_their_runs(reproduced: Reproduced, tmp_pat
     row = reproduced.parts["table1"]["ner"]
     for seed in range(2):
         dev, plan = train_directly(reproduced, "ner", tmp_path / f"none{seed}", seed, elmo="none")
-        assert row["baseline"]["dev"][seed]["score"] == dev
+        assert row["baseline"][seed]["score"] == dev
         assert plan.data.test is not None
-        assert row["baseline"]["test"][seed]["score"] == Task.load(plan.out).evaluate(plan.data.test).values["f1"]
+        assert row["baseline"][seed]["test"]["score"] == Task.load(plan.out).evaluate(plan.data.test).values["f1"]
     last, _ = train_directly(reproduced, "srl", tmp_path / "last", 0, elmo="input", layers="last")
     assert reproduced.parts["table2"]["srl"]["last"][0]["score"] == last
     output, _ = train_directly(reproduced, "snli", tmp_path / "output", 0, elmo="output")
@@ -77,8 +78,8 @@ def test_every_part_has_its_rows(reproduced: Reproduced) -> None:
     parts = reproduced.parts
     assert list(parts["table1"]) == ["squad", "snli", "srl", "coref", "ner", "sst"]
     assert {row["split"] for row in parts["table1"].values()} == {"dev", "test"}  # only ner has a test set
-    assert parts["table2"]["snli"]["lambda_0.001"] == parts["table1"]["snli"]["elmo"]["dev"]
-    assert parts["table3"]["snli"]["both"] == parts["table1"]["snli"]["elmo"]["dev"]
+    assert parts["table2"]["snli"]["lambda_0.001"] == parts["table1"]["snli"]["elmo"]
+    assert parts["table3"]["snli"]["both"] == parts["table1"]["snli"]["elmo"]
     assert [one["share"] for one in parts["figure1"]["srl"]["elmo"]] == [0.5, 1.0]
     half, whole = (one["runs"][0]["examples"]["train"] for one in parts["figure1"]["srl"]["elmo"])
     assert half == round(whole / 2)
@@ -118,13 +119,45 @@ def test_neighbours_are_those_of_the_index(reproduced: Reproduced) -> None:
             assert [one["sentence"] for one in asked[name]] == [one.marked for one in nearest]
             assert [one["similarity"] for one in asked[name]] == pytest.approx([one.similarity for one in nearest])
     assert set(found["static"]) == {"play", "bank", "present"}
+    assert not (reproduced.out / "index").exists()
     assert all(word != other for word, near in found["static"].items() for other, _ in near)
+
+
+def test_neighbours_go_on_where_they_were_stopped(
+    reproduced: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was encoded before is not encoded again, and an index of another text is not in the way."""
+    path, work = tmp_path / "text.txt", tmp_path / "index"
+
+    def measure(text: str) -> dict[str, Any]:
+        path.write_text(text, encoding="utf-8")
+        return measure_neighbours(reproduced.elmo, [path], QUESTIONS[:2], reproduced.static, 1000, work)
+
+    def stop(*given: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(index_build, "_put_in_place", stop)
+        measure(TEXT)
+    assert list(work.glob("*.partial"))
+    with monkeypatch.context() as patch:
+        patch.setattr(index_build, "encode_window", stop)
+        found = measure(TEXT)
+    assert found["biLM"] == reproduced.parts["table4"]["biLM"][:2]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(index_build, "_put_in_place", stop)
+        measure(TEXT)
+    assert measure("The cat sat on the bank.")["tokens"] == 7
+    assert not work.exists()
+    assert measure(" \n")["tokens"] == 0
 
 
 def test_the_report_shows_these_figures_beside_the_papers(reproduced: Reproduced) -> None:
     parts, text = reproduced.parts, reproduced.markdown
     snli = [f"{runs[0]['score']:.2f}" for runs in (parts["table2"]["snli"][name] for name in ("baseline", "last"))]
-    assert re.search(rf"\| SNLI \| {snli[0]} \| {snli[1]} \|.*\| 88\.1 \| 89\.1 \| 89\.3 \| 89\.5 \|", text)
+    assert re.search(
+        rf"\| SNLI \| accuracy, snli \| {snli[0]} \| {snli[1]} \|.*\| 88\.1 \| 89\.1 \| 89\.3 \| 89\.5 \|", text
+    )
     layers = [f"{100 * share:.1f}" for share in parts["table6"]["biLM"]["test"]]
     assert re.search(rf"\| biLM, layer 1 \| [\d.]+ \| {layers[1]} \| 97\.3 \|", text)
     assert f"{parts['perplexity']['forward']:.1f} | {parts['perplexity']['backward']:.1f}" in text
@@ -171,10 +204,11 @@ def test_figures_of_other_models_and_budgets_never_mix(reproduced: Reproduced, t
     save_native(small_lm(seed=1), tmp_path / "other")
     refused = reproduced.run(model=tmp_path / "other", code=1)
     assert re.search(r"holds a report of another model \(.*\), and figures of both are never mixed", refused.stderr)
-    refused = reproduced.run("--budget", "cpu", code=1)
-    assert "another budget (quick, and now cpu)" in refused.stderr
+    for options in ((), ("--estimate",)):
+        refused = reproduced.run("--budget", "cpu", *options, code=1)
+        assert "another budget (quick, and now cpu)" in refused.stderr
     elsewhere = reproduced.run("--estimate", model=tmp_path / "other", out=tmp_path / "report").stdout
-    assert elsewhere.splitlines()[1].split("\t")[:3] == ["table1", "0", "18"]  # ten and, for two seeds and test, eight
+    assert elsewhere.splitlines()[1].split("\t")[:3] == ["table1", "0", "14"]  # one seed of five tasks, two of ner
 
 
 def test_an_interrupted_report_goes_on(reproduced: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,11 @@ from paper_data import TINY
 from reproduced import Reproduced, figures
 from torch import nn
 
+from polyseme.analysis.reproduce import model_parts
+from polyseme.analysis.reproduce.bench import Bench
 from polyseme.analysis.reproduce.budgets import BUDGETS
-from polyseme.analysis.reproduce.measurement import digest_of
+from polyseme.analysis.reproduce.data_sets import find_task_data
+from polyseme.analysis.reproduce.measurement import Missing, digest_of
 from polyseme.analysis.reproduce.task_runs import Conditions, TaskRun, training
 from polyseme.elmo import Elmo
 from polyseme.tasks.registry import find_task
@@ -77,10 +80,12 @@ def test_static_vectors_are_known_by_their_content(given: Reproduced, tmp_path: 
     for part in ("table4", "table5"):
         assert to_do(given, part, "--static", str(copy), out=out) == 0
     copy.write_text(copy.read_text().replace("3.5", "2.5"))
+    for options in ((), ("--estimate",)):
+        refused = given.run("--only", "senses", "--static", str(copy), *options, out=out, code=1).stderr
+        assert "holds a report of another choice of static vectors (vectors.txt " in refused
+    (out / "reproduction.json").unlink()  # what was measured is there, and belongs to no report
     for part in ("table4", "table5"):
         assert to_do(given, part, "--static", str(copy), out=out) == 1
-    refused = given.run("--only", "senses", "--static", str(copy), out=out, code=1).stderr
-    assert "holds a report of another choice of static vectors (vectors.txt " in refused
 
 
 def test_task_runs_know_static_vectors_by_their_content(given: Reproduced, tmp_path: Path) -> None:
@@ -95,6 +100,17 @@ def test_task_runs_know_static_vectors_by_their_content(given: Reproduced, tmp_p
     copy.write_text("the 1 2 3 4\n")
     assert digest_of(settings(str(copy))) != digest_of(settings(given.static))
     assert settings(PACKAGE)["inputs"]["static"] == PACKAGE  # so that what was measured before is found
+
+
+def test_ambiguous_words_belong_to_their_sentences(
+    given: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(given.elmo, str(given.model), given.data, tmp_path, TINY)
+    before = model_parts.senses(bench).settings
+    other = tmp_path / "senses.tsv"
+    other.write_text(model_parts.SHIPPED.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    monkeypatch.setattr(model_parts, "SHIPPED", other)
+    assert digest_of(model_parts.senses(bench).settings) != digest_of(before)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +178,25 @@ def test_damaged_results_are_refused_in_one_sentence(tmp_path: Path, damaged: di
     path.write_text(json.dumps({"version": 1, **damaged}), encoding="utf-8")
     assert "results.json is damaged" in refusal("reproduce", "--render", str(path), "--out", str(tmp_path / "page.md"))
     assert not (tmp_path / "page.md").exists()
+
+
+def test_results_are_written_again_as_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert polyseme("reproduce", "--render", str(COMMITTED), "--out", str(page)).stdout == f"{page.as_posix()}\n"
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert list(tmp_path.iterdir()) == [page]
+
+
+def test_an_empty_folder_is_not_in_the_way_of_the_next(given: Reproduced, tmp_path: Path) -> None:
+    shutil.copytree(given.data / "coref", tmp_path / "coref")
+    (tmp_path / "coref" / "conll-2012").mkdir()
+    found = find_task_data(tmp_path, "coref")
+    assert not isinstance(found, Missing)
+    assert found[0] == "coref/ontogum"
+    shutil.rmtree(tmp_path / "coref" / "ontogum")
+    missing = find_task_data(tmp_path, "coref")
+    assert isinstance(missing, Missing)
+    assert missing.reason.startswith("coref/conll-2012 has no file with 'train' in its name")
 
 
 def test_results_are_written_again_into_a_folder(tmp_path: Path) -> None:

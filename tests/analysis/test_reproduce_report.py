@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from polyseme.analysis.reproduce.budgets import CPU
-from polyseme.analysis.reproduce.document import Document, Notes, Section, Table
+from polyseme.analysis.reproduce.budgets import CPU, FULL, QUICK
+from polyseme.analysis.reproduce.document import Document, Notes, Picture, Section, Table
 from polyseme.analysis.reproduce.figure_sections import figure_1, figure_2
 from polyseme.analysis.reproduce.html import to_html
 from polyseme.analysis.reproduce.markdown import to_markdown
@@ -25,13 +27,18 @@ from polyseme.tasks.squad import PRESETS
 ROOT = Path(__file__).parents[2]
 
 
-def runs(*scores: float, mixes: dict[str, dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+def runs(
+    *scores: float, mixes: dict[str, dict[str, Any]] | None = None, test: Sequence[float] = ()
+) -> list[dict[str, Any]]:
     """What a training gives, by seed."""
     about = {"examples": {"train": 1200, "dev": 80}, "mixes": mixes or {}}
-    return [
+    found: list[dict[str, Any]] = [
         {"score": score, **about, "epochs": 3, "best_epoch": 2, "history": [score - 1, score, score - 2]}
         for score in scores
     ]
+    for one, score in zip(found, test, strict=False):
+        one["test"] = {"score": score}
+    return found
 
 
 def row(**columns: Any) -> dict[str, Any]:
@@ -54,7 +61,9 @@ def test_scores_as_people_write_them() -> None:
         ([2.0], [1.0], "yes"),
         ([1.0], [2.0], "no"),
         ([1.0], [1.0], "equal"),
-        ([1.01], [1.0], "yes"),
+        ([66.5], [66.49], "close"),
+        ([1.0], [1.9, 2.0], "close"),
+        ([1.2, 1.3], [1.0, 1.1], "yes"),
         ([1.0, 3.0], [1.5], "even"),
         ([], [1.0], None),
     ],
@@ -78,32 +87,34 @@ def test_a_claim_names_its_exceptions() -> None:
 
 
 def test_a_claim_says_where_one_seed_decides() -> None:
-    """A difference of 0.01 between two runs says little, and none at all is not a spread."""
+    """A difference of 0.01 between two runs says nothing, and one seed against three is one seed."""
     assert (
-        compare("Up", {"a": ([1.01], [1.0]), "b": ([1.0], [1.0])})
-        == "Up: here for 1 of 2 (equal for b; one seed for a)."
+        compare("Up", {"a": ([66.5], [66.49]), "b": ([3.0], [1.0, 1.1, 1.2]), "c": ([5.0, 5.1], [2.0, 2.1])})
+        == "Up: here for 2 of 3 (within a point, with one seed, for a; one seed for b)."
     )
-    assert (
-        compare("Up", {"a": ([1.0], [2.0]), "b": ([3.0], [2.0])}) == "Up: here for 1 of 2 (not for a; one seed each)."
-    )
+    assert compare("Up", {"a": ([1.0], [2.0]), "b": ([3.0], [2.0])}) == "Up: here for 1 of 2 (not for a; one seed)."
     assert compare("Up", {"a": ([5.0, 5.1], [2.0, 2.1])}) == "Up: here for 1 of 1."
-    assert finding("Up", "equal") == "Up: equal here."
+
+
+def test_a_claim_about_one_row_has_its_figure() -> None:
+    assert finding("Up", None) is None
+    assert finding("Up", 3.64) == "Up: here by +3.6."
+    assert finding("Up", -0.7) == "Up: here by −0.7."
+    assert finding("Up", -0.01) == "Up: equal here."
 
 
 def test_gains_of_table_1() -> None:
     """From 80 to 85 of 100, a quarter of the error is gone."""
     figures = {
-        "ner": row(
-            split="test", baseline={"dev": runs(70.0), "test": runs(79.0, 81.0)}, elmo={"test": runs(85.0, 85.0)}
-        ),
+        "ner": row(split="test", baseline=runs(70, 71, test=(79.0, 81.0)), elmo=runs(75, 76, test=(85.0, 85.0))),
         "sst": {"missing": "looked for the folder sst"},
-        "srl": row(split="dev", baseline={"dev": [None]}, elmo={"dev": [{"failed": "the loss is nan"}]}),
+        "srl": row(split="dev", baseline=[None], elmo=[{"failed": "the loss is nan"}]),
     }
     text = text_of(table_1(figures))
     assert "| NER | f1, ner/uner-ewt (test) | 80.00 ± 1.41 | 85.00 ± 0.00 | +5.00 | 25.0 % | 2 | 91.93 ± 0.19 |" in text
     assert "| SRL | f1, ner/uner-ewt (dev) | – | – | – | – | – | 81.7 |" in text
     assert "ELMo is better than the baseline (in the paper for 6 of 6): here for 1 of 1." in text
-    assert "Trained on: NER 1,200." in text
+    assert "Trained on: NER 1,200 sentences." in text
     assert "SST-5 was skipped: looked for the folder sst." in text
     assert "SRL: a run failed: the loss is nan." in text
 
@@ -123,21 +134,33 @@ def test_spreads_have_the_digits_of_the_paper() -> None:
 def test_how_runs_ended_and_what_that_means() -> None:
     """Of three runs of at most three epochs one was stopped before, and one was best in its last."""
     stopped, last = runs(1.0)[0] | {"epochs": 2, "best_epoch": 1}, runs(1.0)[0] | {"best_epoch": 3}
-    found = row(epoch_limit=3, split="dev", baseline={"dev": [*runs(1.0), stopped]}, elmo={"dev": [last, None]})
+    found = row(epoch_limit=3, split="dev", baseline=[*runs(1.0), stopped], elmo=[last, None])
     said = "Of 3 training runs 2 ended at their limit of epochs; in 1 the last epoch was the best on dev."
     meaning = "gains are partly how fast a model learns, and not only how far it gets."
     text = text_of(table_1({"ner": found, "sst": {"missing": "x"}}))
     assert said in text
     assert meaning in text
     assert said in text_of(
-        table_3({"ner": row(epoch_limit=3, input=[*runs(1.0), stopped], both=[last], output=[None])})
+        table_3({"srl": row(epoch_limit=3, input=[*runs(1.0), stopped], both=[last], output=[None])})
     )
+    found = row(epoch_limit=3, split="dev", baseline=[stopped], elmo=runs(1.0))
+    text = text_of(table_1({"ner": found}))
+    assert "in none the last epoch was the best on dev." in text
+    assert meaning not in text
     assert "training runs" not in text_of(table_1({}))
 
 
 def test_training_sets_stand_beside_the_papers() -> None:
-    figures = {task: row(split="dev", baseline={"dev": runs(1.0)}, elmo={}) for task in ("snli", "ner")}
-    assert "Trained on: SNLI 1,200 (the paper's set 550,152), NER 1,200." in text_of(table_1(figures))
+    figures = {task: row(split="dev", baseline=runs(1.0), elmo=[]) for task in ("snli", "ner")}
+    assert "Trained on: SNLI 1,200 pairs (the paper's set 549,367), NER 1,200 sentences." in text_of(table_1(figures))
+
+
+def test_where_elmo_enters_is_said() -> None:
+    found = {task: row(elmo_at=place) for task, place in (("squad", "both"), ("snli", "both"), ("srl", "input"))}
+    said = "As in the paper, ELMo enters at input and output for SQuAD, SNLI, and at the input for SRL."
+    assert said in text_of(table_1(found))
+    assert said in text_of(table_2(found))
+    assert "ELMo enters" not in text_of(table_1({}))
 
 
 def test_the_budget_of_a_night_says_what_squad_leaves_out() -> None:
@@ -148,9 +171,9 @@ def test_the_budget_of_a_night_says_what_squad_leaves_out() -> None:
 def test_claims_of_table_2() -> None:
     columns = {"baseline": runs(80), "last": runs(85), "lambda_1": runs(83), "lambda_0.001": runs(84)}
     text = text_of(table_2({"srl": row(**columns)}))
-    assert "| SRL | 80.00 | 85.00 | 83.00 | 84.00 | 1 | 81.6 | 84.1 | 84.6 | 84.8 |" in text
-    assert "All layers (λ = 0.001) beat the last one (paper: 3 of 3): here for none of 1 (one seed each)." in text
-    assert "The last layer alone beats the baseline (paper: 3 of 3): here for 1 of 1 (one seed each)." in text
+    assert "| SRL | f1, ner/uner-ewt | 80.00 | 85.00 | 83.00 | 84.00 | 1 | 81.6 | 84.1 | 84.6 | 84.8 |" in text
+    assert "All layers (λ = 0.001) beat the last one (paper: 3 of 3): here for none of 1 (one seed)." in text
+    assert "The last layer alone beats the baseline (paper: 3 of 3): here for 1 of 1 (one seed)." in text
 
 
 def curve(*scores: float | None) -> list[dict[str, Any]]:
@@ -160,20 +183,49 @@ def curve(*scores: float | None) -> list[dict[str, Any]]:
 
 
 def test_data_and_epochs_that_elmo_saves() -> None:
-    section = figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 71, 80))})
+    section = figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 72, 80))})
     text = text_of(section)
-    assert "SNLI with ELMo is as good as the baseline on all data with 10 % of the data." in text
+    assert "SNLI: all of the data are 1,200 pairs here (the paper's set 549,367)." in text
+    assert "SNLI with ELMo reaches the baseline on all of the data with 10 % of it." in text
     assert "SNLI: the baseline is best on dev after 2 of 3 epochs; ELMo is there after 1." in text
-    assert "SNLI is better with ELMo at the shares of the data that were run: here for 3 of 3 (one seed each)." in text
-    assert "| SNLI | 10 % | 1,200 | 60.00 | 71.00 |" in text
+    assert "SNLI is better with ELMo at the shares of the data that were run: here for 3 of 3 (one seed)." in text
+    assert "| SNLI | 10 % | 1,200 | 60.00 | 72.00 |" in text
     assert "(reproduction-figure-1.svg)" in text
+
+
+def test_points_with_several_seeds_have_bars() -> None:
+    """The baseline with three seeds on the smallest share; everything else has one, and no bar of length 0."""
+
+    def bars(baseline: list[dict[str, Any]]) -> int:
+        blocks = figure_1({"snli": row(baseline=baseline, elmo=curve(45, 71, 80))}).blocks
+        (picture,) = (block for block in blocks if isinstance(block, Picture))
+        collections = re.findall(rb'<g id="LineCollection.*?</g>', picture.svg, re.DOTALL)
+        return sum(one.count(b"<path") for one in collections)
+
+    assert bars(curve(40, 60, 70)) == 0
+    assert bars([{"share": 0.01, "runs": runs(38, 40, 42)}, *curve(40, 60, 70)[1:]]) == 1
+
+
+def test_a_small_share_has_several_seeds() -> None:
+    """There the luck of a draw is large, and a run takes minutes."""
+    assert [len(CPU.seeds_of("snli", share)) for share in CPU.shares] == [3, 3, 1, 1]
+    assert [len(FULL.seeds_of("srl", share)) for share in FULL.shares] == [5, 5, 1, 1, 1, 1]
+    assert len(QUICK.seeds_of("snli", 0.01)) == 1
 
 
 def test_how_little_data_is_enough_is_open_until_every_share_is_run() -> None:
     text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(None, None, 80))}))
-    assert "as good as the baseline" not in text
+    assert "the baseline on all of the data" not in text
     text = text_of(figure_1({"snli": row(baseline=curve(None, None, 70), elmo=curve(40, 50, 60))}))
-    assert "as good as the baseline on all data with no share that was tried" in text
+    assert "does not reach the baseline on all of the data with any share that was run" in text
+    assert "SNLI with ELMo does not reach the baseline's best on dev in 1 of 1 runs." in text
+
+
+def test_nothing_saved_is_no_finding() -> None:
+    text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 69, 80))}))
+    assert "SNLI with ELMo reaches the baseline on all of the data only with all of it too." in text
+    text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 70.01, 80))}))
+    assert "with 10 % of it (within a point, one seed)." in text
 
 
 def mix(*shares: float, scale: float = 1.0) -> dict[str, Any]:
@@ -211,14 +263,17 @@ def test_senses_and_tags_stand_beside_the_papers() -> None:
         "| CoVe, layer 2 | 64.0 | 64.0 | 64.7 |",
         "| static | 60.0 | 60.0 | – |",
         "| first sense in WordNet | 65.0 | 65.0 | 65.9 |",
-        "The last layer is better than the first LSTM layer (in the paper by 1.6): so it is here.",
+        "The last layer is better than the first LSTM layer (in the paper by 1.6): here by +2.0.",
+        "Against the paper's layers, on the same sets: layer 1 −1.4, layer 2 −1.0.",
     ):
         assert line in text
-    probe = {"dev": [0.9, 0.96, 0.97], "test": None, "decays": [0.0]}
-    text = text_of(table_6({"data": "pos/x", "biLM": probe, "most frequent tag": {"dev": 0.85, "test": None}}))
+    probe, static = ({"dev": found, "test": None, "decays": [0.0]} for found in ([0.9, 0.96, 0.97], [0.74]))
+    frequent = {"dev": 0.85, "test": None}
+    text = text_of(table_6({"data": "pos/x", "biLM": probe, "static": static, "most frequent tag": frequent}))
     assert "| biLM, layer 1 | 96.0 | 97.3 |" in text
     assert "| most frequent tag | 85.0 | – |" in text
-    assert "(in the paper by 0.5): not so here." in text
+    assert "(in the paper by 0.5): here by −1.0." in text
+    assert "Static vectors are below the most frequent tag of a word by 11.0: a linear classifier has few" in text
 
 
 def test_a_text_without_words_is_said_to_be_so() -> None:
@@ -239,6 +294,39 @@ def test_every_language_names_its_model() -> None:
     assert "Chinese was skipped: no model." in text
 
 
+def test_what_layers_know_beyond_the_words() -> None:
+    def probed(*shares: float) -> dict[str, Any]:
+        probe = {"dev": [0.5, 0.5, 0.5], "test": list(shares), "decays": [0.0]}
+        return {"data": "pos/x", "most frequent tag": {"dev": 0.9, "test": 0.8}, "biLM": probe}
+
+    text = text_of(languages({"en": probed(0.7, 0.9, 0.85), "ko": probed(0.7, 0.802, 0.79)}))
+    claim = "is better than the most frequent tag of a word: here for 1 of 2"
+    assert f"Layer 1 {claim} (within 0.5 for Korean)." in text
+    assert f"Layer 2 {claim} (not for Korean)." in text
+
+
+def test_neighbours_are_shown_once_and_what_two_senses_share() -> None:
+    def place(sentence: str, similarity: float = 0.9) -> dict[str, Any]:
+        return {"sentence": sentence, "similarity": similarity}
+
+    figures = {
+        "biLM": [
+            {"question": "A [bank].", "any_word": [place("x [shore]"), place("y [bank]")],
+             "this_word": [place("y [bank]", 0.9000001), place("z [bank]")]},
+            {"question": "The [Bank].", "any_word": [place("y [bank]"), place("v [bank]")], "this_word": []},
+            {"question": "A [play].", "any_word": [place("a [play]")], "this_word": []},
+            {"question": "The [play].", "any_word": [place("b [play]")], "this_word": []},
+            {"question": "Alone [here].", "any_word": [], "this_word": []},
+        ],
+        "tokens": 9, "sentences": 5, "texts": ["t"], "static": {},
+    }  # fmt: skip
+    text = text_of(table_4(figures))
+    assert text.count("y \\[bank\\]") == 2  # once for each question
+    assert "|  | the same | 0.90 | z \\[bank\\] |" in text
+    assert "all sentences of a word share, so that its senses are not told apart: bank 1, play none." in text
+    assert "| paper: in its sentence | paper: nearest |" in text
+
+
 def test_text_of_a_corpus_is_no_markup() -> None:
     table = Table(["a", "paper: b"], [["<b>*x*|[y]</b>", "1.5"]])
     document = Document("T & t", [Section("S", ["see `code <x>`", table, Notes(["<i>"])])])
@@ -257,6 +345,22 @@ def test_a_report_of_nothing_has_the_papers_figures_only() -> None:
     text = to_markdown(report({"version": 1, "parts": {}}))
     assert text.count("Not run yet.") == 11
     assert "every figure below is the paper's" in text
+
+
+def test_a_part_that_failed_was_run() -> None:
+    text = to_markdown(
+        report({"version": 1, "parts": {"senses": {"done": 0, "planned": 1, "figures": {"failed": "it is empty"}}}})
+    )
+    assert text.count("Not run yet.") == 10
+    assert "None of 1 measurements are done." in text
+    assert "- Failed: it is empty." in text
+
+
+def test_a_budget_is_what_it_was_when_it_was_run() -> None:
+    model = {"name": "m", "fingerprint": "0123", "layers": 2, "width": 8, "tokens_seen": None}
+    results = {"version": 1, "model": model, "budget": "cpu", "static": "x", "parts": {}}
+    assert f"Budget cpu: {CPU.about}." in to_markdown(report(results))
+    assert "Budget cpu: two nights." in to_markdown(report({**results, "budget_about": "two nights"}))
 
 
 def test_the_page_in_docs_is_written_from_the_committed_figures() -> None:

@@ -22,7 +22,7 @@ def test_ctrl_c_is_130_and_the_report_goes_on(tmp_path: Path, monkeypatch: pytes
     write_paper_data(tmp_path / "data")
     save_native(small_lm(), tmp_path / "model")
     command = ["reproduce", "--data", "data", "--model", "model", "--static", "data/vectors.txt", "--out", "report"]
-    command += ["--budget", "quick", "--only", "table3", "--task", "ner"]
+    command += ["--budget", "quick", "--only", "table3", "--task", "snli"]
     process = start(*command, cwd=tmp_path)
     read_until(process, "[2 of 3]")
     assert "the same command goes on" in interrupt(process)
@@ -31,11 +31,11 @@ def test_ctrl_c_is_130_and_the_report_goes_on(tmp_path: Path, monkeypatch: pytes
         [sys.executable, "-m", "polyseme", *command], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("[1 of 2] ner, ELMo at input and output")
+    assert done.stderr.startswith("[1 of 2] snli, ELMo at input and output")
     assert all(scores(tmp_path))
 
 
 def scores(folder: Path) -> list[object]:
     results = json.loads((folder / "report" / "reproduction.json").read_text(encoding="utf-8"))
-    row = results["parts"]["table3"]["figures"]["ner"]
+    row = results["parts"]["table3"]["figures"]["snli"]
     return [run for place in ("input", "both", "output") for run in row[place]]

@@ -98,7 +98,7 @@ class Index:
         folder = Path(folder)
         try:
             description = IndexDescription.read(folder)
-            arrays = open_arrays(folder, description, Contents.read(folder))
+            arrays = open_arrays(folder, description, Contents.read(folder, description.layers))
         except InputError as problem:
             raise InputError(f"{folder} is no index: {problem}; make one with: polyseme index") from None
         return cls(description, arrays, elmo)

@@ -175,11 +175,11 @@ class _Files:
         self.folder, self.names = folder, growing_files(layers)
         if not (folder / CONTENTS).exists():
             self._begin()
-        contents = Contents.read(folder)
+        contents = Contents.read(folder, layers)
         self.sentences, self.tokens, self.next = contents.sentences, contents.tokens, contents.next
         for name in self.names:
             _cut(folder / name, contents.sizes[name])
-        words = read_words(folder)
+        words = read_words(folder, contents)
         self.growth = Growth(layers, words, tokens=self.tokens, line_bytes=contents.sizes[SENTENCES])
         self._open: dict[str, IO[bytes]] = {}
         self._stack = ExitStack()

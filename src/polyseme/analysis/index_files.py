@@ -118,10 +118,12 @@ class Contents:
             file.write(json.dumps(asdict(self), indent=1).encode())
 
     @classmethod
-    def read(cls, folder: Path) -> Contents:
+    def read(cls, folder: Path, layers: Iterable[int] = ()) -> Contents:
+        """InputError where it is damaged: where it has no size of a file that all indexes or these layers have."""
         try:
             told = json.loads((folder / CONTENTS).read_bytes())
-            return cls(**{**told, "next": tuple(told["next"])})
+            sizes = {name: int(told["sizes"][name]) for name in {*told["sizes"], *growing_files(layers)}}
+            return cls(**{**told, "next": tuple(told["next"]), "sizes": sizes})
         except (OSError, ValueError, TypeError, KeyError):
             raise InputError(f"it has no readable {CONTENTS}") from None
 
@@ -232,7 +234,7 @@ def open_arrays(folder: Path, description: IndexDescription, contents: Contents)
         lines=map_file(folder / SENTENCES, np.dtype("u1"), contents.sizes[SENTENCES]),
         line_starts=map_file(folder / LINES, U8, sentences + 1),
         starts=map_file(folder / STARTS, U8, sentences + 1),
-        words=read_words(folder),
+        words=read_words(folder, contents),
         postings=map_file(folder / POSTINGS, U8, tokens),
         posted=map_file(folder / POSTED, U8, contents.words + 1),
         units={
@@ -243,9 +245,18 @@ def open_arrays(folder: Path, description: IndexDescription, contents: Contents)
     )
 
 
-def read_words(folder: Path) -> list[str]:
-    """The lines of words.txt."""
-    return (folder / WORDS).read_bytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
+def read_words(folder: Path, contents: Contents) -> list[str]:
+    """The lines of words.txt; InputError where it is missing or has another size than it should."""
+    path, expected = folder / WORDS, contents.sizes[WORDS]
+    if not path.is_file():
+        raise InputError(f"{WORDS} is missing")
+    written = path.read_bytes()
+    if len(written) != expected:
+        raise InputError(f"{WORDS} has {len(written)} bytes where {expected} were expected")
+    words = written.decode("utf-8", "surrogatepass").split("\n")[:-1]
+    if len(words) != contents.words:
+        raise InputError(f"{WORDS} has {len(words)} words where {contents.words} were expected")
+    return words
 
 
 def _line(passage: Passage) -> bytes:

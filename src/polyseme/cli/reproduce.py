@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def reproduce(
     out: Annotated[
-        Path, typer.Option(help="The folder of the report; with --render also a .md file.", metavar="REPORT")
+        Path, typer.Option(help="The folder of the report; with --render also a .md or .html file.", metavar="REPORT")
     ],
     data: Annotated[Path | None, typer.Option(help="The folder with the data sets.", metavar="DIR")] = None,
     model: Model = "en",

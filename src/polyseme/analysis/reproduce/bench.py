@@ -101,6 +101,7 @@ class Bench:
                 "tokens_seen": training.get("tokens_seen"),
             },
             "budget": self.budget.name,
+            "budget_about": self.budget.about,
             "static": Path(self.static).name,
             "static_sha256": self.static_key if self.static_key != self.static else None,
             "questions": list(self.questions),

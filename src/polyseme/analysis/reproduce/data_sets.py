@@ -63,13 +63,16 @@ def files_below(folder: Path, sets: tuple[str, ...]) -> list[Path]:
 
 
 def _first(data: Path, folders: tuple[str, ...], find: Callable[[Path], DataFiles]) -> tuple[str, DataFiles] | Missing:
+    """The first folder that has its files; what the first one lacks if none has them."""
+    problems = []
     for name in folders:
         if (data / name).is_dir():
             try:
                 return name, find(data / name)
             except InputError as error:
-                return Missing(str(error).replace(str(data / name), name))  # a report has no paths of its machine
-    return Missing(f"looked for the folder {' or '.join(folders)} with files named train and dev in the data folder")
+                problems.append(str(error).replace(str(data / name), name))  # a report has no paths of its machine
+    looked_for = f"looked for the folder {' or '.join(folders)} with files named train and dev in the data folder"
+    return Missing(problems[0] if problems else looked_for)
 
 
 def _file(path: Path) -> Path | None:

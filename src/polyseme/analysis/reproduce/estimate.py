@@ -14,9 +14,14 @@ PRIOR, GROUP_PRIOR = 120.0, 20.0
 
 @dataclass(frozen=True)
 class Pace:
-    """How much slower this machine is than expected, by group and over all."""
+    """How much slower this machine is than expected, by group, by kind and over all.
+
+    The first word of a group is its kind: a task that was never trained here is as slow as the others, and not as the
+    probes.
+    """
 
     groups: Mapping[str, float]
+    kinds: Mapping[str, float]
     overall: float = 1.0
 
     @classmethod
@@ -28,11 +33,30 @@ class Pace:
                 expected[one.group] += one.seconds
                 took[one.group] += record["seconds"]
         overall = (sum(took.values()) + PRIOR) / (sum(expected.values()) + PRIOR)
-        groups = {group: (took[group] + GROUP_PRIOR * overall) / (expected[group] + GROUP_PRIOR) for group in expected}
-        return cls(groups, overall)
+        kinds = {
+            kind: _corrected(overall, _total(took, kind), _total(expected, kind)) for kind in {*map(_kind, expected)}
+        }
+        groups = {group: _corrected(kinds[_kind(group)], took[group], expected[group]) for group in expected}
+        return cls(groups, kinds, overall)
 
     def seconds(self, measurements: Iterable[Measurement]) -> float:
-        return sum(one.seconds * self.groups.get(one.group, self.overall) for one in measurements)
+        return sum(one.seconds * self._of_group(one.group) for one in measurements)
+
+    def _of_group(self, group: str) -> float:
+        return self.groups.get(group, self.kinds.get(_kind(group), self.overall))
+
+
+def _kind(group: str) -> str:
+    return group.partition(" ")[0]
+
+
+def _total(seconds: Mapping[str, float], kind: str) -> float:
+    return sum(found for group, found in seconds.items() if _kind(group) == kind)
+
+
+def _corrected(pace: float, took: float, expected: float) -> float:
+    """A pace that is expected, by how long things took."""
+    return (took + GROUP_PRIOR * pace) / (expected + GROUP_PRIOR)
 
 
 def shown_time(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from polyseme.analysis.reproduce.budgets import BUDGETS
 from polyseme.analysis.reproduce.data_sets import HELD_OUT, SENSES, TASKS, TEXTS, TREEBANKS
 from polyseme.analysis.reproduce.document import Notes, Section, Table
+from polyseme.analysis.reproduce.task_runs import LONGEST_STRETCH
 from polyseme.analysis.reproduce.titles import TITLES
 
 LINES = (
@@ -16,16 +17,17 @@ LINES = (
     "Stopped at any moment, the same command goes on. A result belongs to the model, the data, the budget and every "
     "choice that it depends on; a report of one model or budget refuses another. One that is made in parts keeps its "
     "sentences and its CoVe until others are given.",
-    "`polyseme reproduce --render REPORT/reproduction.json --out PAGE.md` writes the report again from its figures.",
+    "`polyseme reproduce --render REPORT/reproduction.json --out PAGE.md` (or `PAGE.html`, or a folder) writes the "
+    "report again from its figures.",
     "Tables 1 to 3 and both figures share their task models. A run ends at its limit of epochs, or before it where dev "
     "has not got better for some of them; the network that was best on dev counts. On a share of the data it may have "
-    "more epochs, up to ten times as many, because they are shorter.",
+    f"more epochs, up to {LONGEST_STRETCH} times as many, because they are shorter.",
 )
 
 
 def guide() -> Section:
     budgets = Table(["budget", "what it is"], [[name, budget.about] for name, budget in BUDGETS.items()])
-    places = [[TITLES.get(task, task), " or ".join(folders), "train, dev, test"] for task, folders in TASKS.items()
+    places = [[TITLES[task], " or ".join(folders), "train, dev, test"] for task, folders in TASKS.items()
               if task in TITLES]  # fmt: skip
     places += [
         ["parts of speech, " + lang, " or ".join(folders), "train, dev, test (CoNLL-U)"]

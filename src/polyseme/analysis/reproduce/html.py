@@ -12,7 +12,7 @@ from polyseme.analysis.reproduce.measurement import slug
 STYLE = """
 :root { --ink: #222; --faint: #5f5f5f; --line: #e2e2e2; --paper: #fff; --theirs: #f3f6fa; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 70rem; background: var(--paper); color: var(--ink);
+body { margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 80rem; background: var(--paper); color: var(--ink);
        font: 16px/1.55 system-ui, "Noto Sans", sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 1.2rem; }
 h2 { font-size: 1.25rem; margin: 3rem 0 .8rem; padding-top: 1.4rem; border-top: 1px solid var(--line); }
@@ -22,7 +22,7 @@ a { color: #0060a0; } code { font-size: .92em; background: var(--theirs); paddin
        white-space: nowrap; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .7rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { padding: .35rem .55rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; vertical-align: bottom; } .number { text-align: right; white-space: nowrap; }
 .theirs { background: var(--theirs); } th small { display: block; font-weight: 400; color: var(--faint); }
 figure { margin: 1.2rem 0; } img { max-width: 100%; height: auto; display: block; }

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from polyseme.errors import PolysemeError
 from polyseme.files.atomic import replace_when_complete
@@ -62,10 +62,10 @@ class Shelf:
     def record(self, measurement: Measurement) -> Result | None:
         """What is written of a measurement, or None; a file that was damaged is as if it were not there."""
         try:
-            found: Result = json.loads(self._path(measurement).read_text(encoding="utf-8"))
+            found = json.loads(self._path(measurement).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found if found.get("settings") == _plain(measurement.settings) else None
+        return found if _is_record(found) and found["settings"] == _plain(measurement.settings) else None
 
     def take(self, measurement: Measurement, watch: Watch) -> Result:
         """The result, measured now if it has not been measured yet."""
@@ -126,6 +126,13 @@ def slug(title: str) -> str:
 def write_json(path: Path, values: Any) -> None:
     with replace_when_complete(path) as file:
         file.write((json.dumps(values, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass"))
+
+
+def _is_record(found: Any) -> TypeGuard[Result]:
+    """Whether it is what `take` writes."""
+    if not isinstance(found, dict) or not {"settings", "result", "seconds"} <= found.keys():
+        return False
+    return isinstance(found["result"], dict) and isinstance(found["seconds"], int | float)
 
 
 def _plain(settings: Mapping[str, Any]) -> Any:

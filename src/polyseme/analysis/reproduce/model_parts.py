@@ -22,6 +22,7 @@ from polyseme.analysis.reproduce.knowledge import (
 )
 from polyseme.analysis.reproduce.measurement import Measurement, Missing, Result, Tree
 from polyseme.analysis.reproduce.neighbours import measure_neighbours
+from polyseme.analysis.senses import SHIPPED
 from polyseme.elmo import Elmo
 from polyseme.errors import PolysemeError
 from polyseme.tasks.cove import CoVeVectors
@@ -50,7 +51,9 @@ def table_4(bench: Bench) -> Tree:
             "words": budget.indexed_words,
             "questions": bench.questions,
         },
-        lambda: measure_neighbours(bench.elmo, files, bench.questions, bench.static, budget.indexed_words),
+        lambda: measure_neighbours(
+            bench.elmo, files, bench.questions, bench.static, budget.indexed_words, bench.out / "index"
+        ),
         seconds=20 + budget.indexed_words / 5000,
     )
 
@@ -123,7 +126,7 @@ def senses(bench: Bench) -> Tree:
     """How far two senses of a word lie apart, layer by layer, in the words that come with polyseme."""
     return _measurement(
         "ambiguous words",
-        {"model": bench.elmo.fingerprint, "lang": "en"},
+        {"model": bench.elmo.fingerprint, "lang": "en", "sentences": describe_file(SHIPPED)["sha256"]},
         lambda: measure_ambiguous_words(bench.elmo, "en"),
         seconds=5,
     )

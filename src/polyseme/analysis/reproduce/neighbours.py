@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from polyseme.analysis.index import Index, Neighbour
 from polyseme.elmo import Elmo
 from polyseme.encoding import unit
 from polyseme.engine.progress import Progress
+from polyseme.files.atomic import replace_when_complete
 from polyseme.lm.places import find_place
 from polyseme.tasks.static import load_static
 from polyseme.text.readers import read_documents
@@ -32,16 +36,44 @@ PLACES, SAME_WORD_PLACES = 3, 2
 
 
 def measure_neighbours(
-    elmo: Elmo, files: Sequence[Path], questions: Sequence[str], static: str, words: int
+    elmo: Elmo, files: Sequence[Path], questions: Sequence[str], static: str, words: int, work: Path
 ) -> dict[str, Any]:
-    """The first ``words`` words of some files are indexed by the last layer, and asked."""
+    """The first ``words`` words of some files are indexed by the last layer, and asked.
+
+    The index of a million words is larger than many a memory: it grows in the folder ``work``, which is deleted when
+    the answers are there. Stopped before, the same call goes on with it.
+    """
     texts, used = first_texts(files, words)
-    with Progress(sum(map(len, texts)), "indexing") as progress:
-        index = Index.in_memory(elmo, _counted(texts, progress), layers="top")
+    found = {"texts": used, **_ask(_index(elmo, texts, work), elmo, texts, questions, static)}
+    shutil.rmtree(work, ignore_errors=True)
+    return found
+
+
+def _index(elmo: Elmo, texts: Sequence[str], work: Path) -> Index:
+    """An index of these texts by this model, begun or gone on with; one of others does not stand in its way."""
+    if not any(text.strip() for text in texts):
+        return Index.in_memory(elmo, [], layers="top")
+    work.mkdir(parents=True, exist_ok=True)
+    path = work.resolve() / "texts.jsonl"  # an index knows its input by name too
+    content = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
+    with replace_when_complete(path) as file:
+        file.write(content)
+    name = hashlib.sha256(f"{elmo.fingerprint}\n{path}\n".encode() + content).hexdigest()[:10]
+    with Progress(sum(map(len, texts)), "indexing") as bar:
+        return Index.build(
+            elmo,
+            path,
+            work / name,
+            layers="top",
+            resume=True,
+            progress=lambda told: bar.advance(told.characters - bar.done),
+        )
+
+
+def _ask(index: Index, elmo: Elmo, texts: Sequence[str], questions: Sequence[str], static: str) -> dict[str, Any]:
     asked = [find_place(elmo, question) for question in questions]
     targets = list(dict.fromkeys(" ".join(place.tokens[place.begin : place.end]).lower() for place in asked))
     return {
-        "texts": used,
         "tokens": len(index),
         "sentences": index.sentences,
         "static": static_neighbours(targets, texts, static),
@@ -60,12 +92,6 @@ def _answers(index: Index, question: str) -> dict[str, Any]:
 
 def _places(found: Sequence[Neighbour]) -> list[dict[str, Any]]:
     return [{"sentence": one.marked, "similarity": one.similarity} for one in found]
-
-
-def _counted(texts: Sequence[str], progress: Progress) -> Iterator[str]:
-    for text in texts:
-        yield text
-        progress.advance(len(text))
 
 
 def first_texts(files: Sequence[Path], words: int) -> tuple[list[str], list[str]]:

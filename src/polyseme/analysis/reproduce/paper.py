@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SETS = "The paper has SQuAD v1.1, all of SNLI, OntoNotes 5 (SRL, coreference), CoNLL-2003 (NER) and SST-5."
-#: Training examples of these sets, of those that are released as they were: questions and pairs.
-TRAINED_ON = {"squad": 87_599, "snli": 550_152}
+#: Training examples of these sets, of those that are released as they were: questions, and pairs with a label.
+TRAINED_ON = {"squad": 87_599, "snli": 549_367}
 
 
 @dataclass(frozen=True, slots=True)

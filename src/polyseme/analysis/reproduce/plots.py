@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from polyseme.analysis.reproduce.document import Picture
-from polyseme.analysis.reproduce.scores import scores
+from polyseme.analysis.reproduce.scores import means_of, scores
 from polyseme.analysis.reproduce.titles import LANGUAGES, TITLES, layer_title
 from polyseme.errors import MissingExtra
 
@@ -74,7 +74,7 @@ def draw_weights(learned: Mapping[str, Mapping[str, Sequence[Sequence[float]]]])
         panels = figure.subplots(1, len(places), squeeze=False)[0]
         for axes, place in zip(panels, places, strict=True):
             rows = {task: found[place] for task, found in learned.items() if place in found}
-            means = [[fmean(layer) for layer in zip(*shares, strict=True)] for shares in rows.values()]
+            means = [means_of(shares) for shares in rows.values()]
             image = axes.imshow(means, cmap="Blues", vmin=0, vmax=1, aspect="auto")
             axes.set_xticks(range(len(means[0])), map(layer_title, range(len(means[0]))))
             axes.set_yticks(range(len(rows)), [TITLES[task] for task in rows])
@@ -127,10 +127,12 @@ def draw_tags(rows: Mapping[str, Any]) -> Picture:
 
 
 def _line(axes: Any, points: Sequence[tuple[float, Sequence[float]]], **look: Any) -> None:
-    """Means, with the standard deviation where there are several."""
-    xs = [x for x, _ in points]
-    errors = [stdev(values) if len(values) > 1 else 0.0 for _, values in points]
-    axes.errorbar(xs, [fmean(values) for _, values in points], yerr=errors if any(errors) else None, capsize=3, **look)
+    """Means, with bars of the standard deviation where there are several; one alone has no bar, not one of length 0."""
+    axes.errorbar([x for x, _ in points], [fmean(values) for _, values in points], **look)
+    several = [(x, fmean(values), stdev(values)) for x, values in points if len(values) > 1]
+    if several:
+        xs, means, errors = zip(*several, strict=True)
+        axes.errorbar(xs, means, yerr=errors, capsize=3, linestyle="none", color=look["color"])
 
 
 def _layer_axis(axes: Any, count: int) -> None:

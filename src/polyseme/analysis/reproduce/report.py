@@ -14,6 +14,7 @@ from polyseme.analysis.reproduce.markdown import to_markdown
 from polyseme.analysis.reproduce.measurement import write_json
 from polyseme.analysis.reproduce.parts import PARTS, Part
 from polyseme.analysis.reproduce.results import RESULTS, Results, read_results
+from polyseme.analysis.reproduce.scores import failures
 from polyseme.errors import InputError
 from polyseme.files.atomic import replace_when_complete
 
@@ -22,7 +23,7 @@ TITLE = "Deep contextualized word representations, measured again"
 
 
 def render(path: Path, out: Path) -> list[Path]:
-    """Write the report of some results again: as a .md file, or as a folder with everything."""
+    """Write the report of some results again: as a .md or .html file, or as a folder with everything."""
     results = read_results(path)
     try:
         document = report(results)
@@ -30,6 +31,9 @@ def render(path: Path, out: Path) -> list[Path]:
         raise InputError(f"{path} is damaged: its figures are not as polyseme reproduce writes them") from error
     if out.suffix == ".md":
         return write_markdown(document, out)
+    if out.suffix == ".html":
+        _write(out, to_html(document).encode("utf-8", "replace"))
+        return [out]
     out.mkdir(parents=True, exist_ok=True)
     return write_report(results, document, out)
 
@@ -66,8 +70,8 @@ def _shown(part: Part, found: Results) -> Section:
     section = part.section(found.get("figures") or {})
     if _is_done(found):
         return section
-    done = found.get("done", 0)
-    progress = f"{done} of {found['planned']} measurements are done." if done else "Not run yet."
+    begun = found.get("done", 0) or failures(found.get("figures"))
+    progress = f"{found['done'] or 'None'} of {found['planned']} measurements are done." if begun else "Not run yet."
     lead, *blocks = section.blocks
     return Section(section.title, [lead, progress, *blocks])
 
@@ -82,13 +86,13 @@ def _about(results: Results, unfinished: Sequence[str]) -> Section:
     model, budget = results.get("model"), results.get("budget")
     if model is None or budget is None:
         return Section("What was run", [*lines, "Nothing has been run yet: every figure below is the paper's."])
+    about = results.get("budget_about") or BUDGETS[budget].about  # a budget may be another by now
     seen = f", {model['tokens_seen'] / 1e6:,.0f} million tokens seen in training" if model["tokens_seen"] else ""
     lines += [
         f"Model: {model['name']}, {model['layers']} LSTM layers of {model['width']} numbers{seen} (fingerprint "
         f"`{model['fingerprint'][:12]}`). The paper's: 2 layers of 1,024 numbers, trained on the 1 Billion Word "
         "Benchmark.",
-        f"Budget {budget}: {BUDGETS[budget].about}. Static vectors, beside ELMo and as a baseline: "
-        f"{results['static']}.",
+        f"Budget {budget}: {about}. Static vectors, beside ELMo and as a baseline: {results['static']}.",
         "± is the standard deviation over seeds; where there is one seed, small differences say little.",
     ]
     if unfinished:

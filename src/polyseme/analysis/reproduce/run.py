@@ -2,7 +2,8 @@
 
     REPORT/report.html        everything on one page         REPORT/results/*.json    a measurement each
     REPORT/report.md, *.svg   the same for Markdown          REPORT/runs/             the task models
-    REPORT/reproduction.json  all figures, from which the other two are made
+    REPORT/reproduction.json  all figures, from which          REPORT/index/            of Table 4, while it is made
+                              the other two are made
 
 A report belongs to one model and one budget. It may be made part by part, and be stopped at any moment.
 """
@@ -46,7 +47,11 @@ class Reproduction:
         self.chosen = choice.of(self.trees)
 
     def estimate(self) -> list[Wanted]:
-        """For each chosen part what is to be done; what parts share is to be done where it comes first."""
+        """For each chosen part what is to be done; what parts share is to be done where it comes first.
+
+        JobError where the folder has a report of another model or budget, which would not be gone on with either.
+        """
+        self._refuse_other_figures()
         shelf, counted, found = self.bench.shelf, set[str](), []
         pace = Pace.of(self._measurements(), shelf)
         for name, tree in self.chosen.items():
@@ -68,9 +73,8 @@ class Reproduction:
         self.bench.out.mkdir(parents=True, exist_ok=True)
         busy = f"{self.bench.out} is in use by another process; wait for it, or stop it"
         with exclusive(self.bench.out / "report.lock", busy):
-            self._refuse_other_figures()
-            self._write()
             todo = [one for wanted in self.estimate() for one in wanted.todo]
+            self._write()
             try:
                 for number, one in enumerate(todo):
                     left = Pace.of(self._measurements(), self.bench.shelf).seconds(todo[number:])

@@ -7,8 +7,10 @@ from statistics import fmean, stdev
 from typing import Any, Literal
 
 NONE = "–"
-#: "even" is a difference that counts for nothing, "equal" is none at all.
-Verdict = Literal["yes", "no", "even", "equal"]
+#: "even" and "close" are differences that count for nothing, "equal" is none at all.
+Verdict = Literal["yes", "no", "even", "close", "equal"]
+#: Two seeds may differ by so much: the standard deviation over seeds is about 0.6 for NER, where there are three.
+POINT = 1.0
 
 
 def row_of(figures: Mapping[str, Any], task: str) -> Mapping[str, Any]:
@@ -22,12 +24,20 @@ def done(runs: Any) -> list[Mapping[str, Any]]:
     return [run for run in runs or () if run and "score" in run]
 
 
-def scores(runs: Any) -> list[float]:
-    return [run["score"] for run in done(runs)]
+def scores(runs: Any, split: str = "dev") -> list[float]:
+    """Of each run on a split; a run that was not scored there has none."""
+    if split == "dev":
+        return [run["score"] for run in done(runs)]
+    return [run[split]["score"] for run in done(runs) if split in run]
 
 
 def mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
+
+
+def means_of(rows: Sequence[Sequence[float]]) -> list[float]:
+    """Of each column."""
+    return [fmean(column) for column in zip(*rows, strict=True)]
 
 
 def standard_deviation(values: Sequence[float]) -> float | None:
@@ -48,7 +58,11 @@ def plain(value: float | None, digits: int = 1) -> str:
 
 
 def is_better(first: Sequence[float], second: Sequence[float]) -> Verdict | None:
-    """Whether the first scores more; "even" where seeds of one differ by more than both means; None if it is open."""
+    """Whether the first scores more; None if it is open.
+
+    "even" where the seeds of one side differ by more than both means do; "close" where a side has one seed, so that
+    nobody knows how far its seeds differ, and the means are within a point.
+    """
     if not first or not second:
         return None
     difference = fmean(first) - fmean(second)
@@ -56,6 +70,8 @@ def is_better(first: Sequence[float], second: Sequence[float]) -> Verdict | None
         return "equal"
     if abs(difference) < max(standard_deviation(first) or 0.0, standard_deviation(second) or 0.0):
         return "even"
+    if abs(difference) < POINT and 1 in (len(first), len(second)):
+        return "close"
     return "yes" if difference > 0 else "no"
 
 
@@ -63,7 +79,7 @@ def compare(claim: str, pairs: Mapping[str, tuple[Sequence[float], Sequence[floa
     """A claim that the first scores of every pair are higher, for which rows it holds, and where one seed says so."""
     verdicts = {name: is_better(*pair) for name, pair in pairs.items()}
     decided = (name for name, verdict in verdicts.items() if verdict in ("yes", "no"))
-    return tally(claim, verdicts, one_seed=[name for name in decided if all(len(side) == 1 for side in pairs[name])])
+    return tally(claim, verdicts, one_seed=[name for name in decided if any(len(side) == 1 for side in pairs[name])])
 
 
 def tally(
@@ -79,22 +95,29 @@ def tally(
         return None
     holding = sum(verdict == "yes" for verdict in judged.values())
     failing = set(judged.values()) == {"no"}
-    titles = {"even": f"{even} for", "equal": "equal for"} | ({} if failing else {"no": "not for"})
+    titles = {"even": f"{even} for", "close": "within a point, with one seed, for", "equal": "equal for"}
+    titles |= {} if failing else {"no": "not for"}
     remarks = [
         f"{titles[verdict]} {', '.join(names)}"
-        for verdict in ("no", "even", "equal")
+        for verdict in ("no", "even", "close", "equal")
         if verdict in titles and (names := [name for name, one in judged.items() if one == verdict])
     ]
     if one_seed:
-        remarks.append("one seed each" if len(one_seed) == len(judged) else f"one seed for {', '.join(one_seed)}")
+        remarks.append("one seed" if len(one_seed) == len(judged) else f"one seed for {', '.join(one_seed)}")
     count = f"{claim}: here for {holding or 'none'} of {len(judged)}"
     return count + (f" ({'; '.join(remarks)})." if remarks else ".")
 
 
-def finding(claim: str, verdict: Verdict | None) -> str | None:
-    """The same for a claim about one row."""
-    found = {"yes": "so it is here", "no": "not so here", "even": "even here", "equal": "equal here"}
-    return None if verdict is None else f"{claim}: {found[verdict]}."
+def finding(claim: str, difference: float | None) -> str | None:
+    """A claim that one figure is higher than another, and by how much it is here; None where one is not there."""
+    if difference is None:
+        return None
+    return f"{claim}: {'equal here' if round(difference, 1) == 0 else f'here by {signed(difference)}'}."
+
+
+def signed(difference: float) -> str:
+    """ "+0.7", "−0.7" """
+    return f"{difference:+.1f}".replace("-", "−")
 
 
 def absent(figures: Mapping[str, Any], titles: Mapping[str, str]) -> list[str]:

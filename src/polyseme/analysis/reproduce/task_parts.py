@@ -8,7 +8,7 @@ from typing import Any
 
 from polyseme.analysis.reproduce.bench import Bench
 from polyseme.analysis.reproduce.measurement import Measurement, Missing, Tree
-from polyseme.analysis.reproduce.task_runs import TaskRun, epoch_limit, testing, training
+from polyseme.analysis.reproduce.task_runs import TaskRun, epoch_limit, training
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.inputs import Where
 from polyseme.tasks.registry import find_task
@@ -36,15 +36,14 @@ def table_1(bench: Bench) -> Tree:
     """Baseline and ELMo with the λ of the task's preset; on test where the budget reads it and there is one."""
 
     def row(task: str, data: DataFiles) -> dict[str, Tree]:
-        penalty = find_task(task).presets[bench.budget.preset].inputs.mix_penalty
+        penalty = _best_penalty(task, bench.budget.preset)
         split = "test" if bench.budget.test and data.test is not None else "dev"
-        runs = {"baseline": TaskRun(task), "elmo": TaskRun(task, PLACES[task], penalty=penalty)}
-        found: dict[str, Tree] = {"split": split, "elmo_at": PLACES[task]}
-        for name, run in runs.items():
-            found[name] = {"dev": _seeds(bench, run, data)}
-            if split == "test":
-                found[name]["test"] = _seeds(bench, run, data, testing)
-        return found
+        return {
+            "split": split,
+            "elmo_at": PLACES[task],
+            "baseline": _seeds(bench, TaskRun(task), data),
+            "elmo": _seeds(bench, TaskRun(task, PLACES[task], penalty=penalty), data),
+        }
 
     return _by_task(bench, ALL_TASKS, row)
 
@@ -60,7 +59,7 @@ def table_2(bench: Bench) -> Tree:
             "lambda_1": replace(elmo, penalty=1.0),
             "lambda_0.001": elmo,
         }
-        return {name: _seeds(bench, run, data) for name, run in runs.items()}
+        return {"elmo_at": PLACES[task], **{name: _seeds(bench, run, data) for name, run in runs.items()}}
 
     return _by_task(bench, ABLATED, row)
 
@@ -96,6 +95,18 @@ def figure_2(bench: Bench) -> Tree:
     return _by_task(bench, ALL_TASKS, lambda task, data: {"runs": _seeds(bench, TaskRun(task, "both"), data)})
 
 
+def is_in_table_1(run: TaskRun, preset: str) -> bool:
+    """Whether Table 1 shows this run, whatever its seed: of all that are trained, only these meet a test set."""
+    if run.task not in PLACES or run.share < 1:
+        return False
+    best = (PLACES[run.task], "all", _best_penalty(run.task, preset))
+    return run.elmo == "none" or (run.elmo, run.layers, run.penalty) == best
+
+
+def _best_penalty(task: str, preset: str) -> float:
+    return find_task(task).presets[preset].inputs.mix_penalty
+
+
 def _by_task(bench: Bench, tasks: Sequence[str], row: Grow) -> Tree:
     """A row for each task, with what its scores are and when its runs on all data end at the latest; what has no data
     says so in its place."""
@@ -112,11 +123,9 @@ def _by_task(bench: Bench, tasks: Sequence[str], row: Grow) -> Tree:
     return rows
 
 
-def _seeds(
-    bench: Bench,
-    run: TaskRun,
-    data: DataFiles,
-    measure: Callable[..., Measurement] = training,
-) -> list[Measurement]:
-    seeds = bench.budget.seeds_of(run.task)
-    return [measure(replace(run, seed=seed), data, bench.conditions(run.task)) for seed in seeds]
+def _seeds(bench: Bench, run: TaskRun, data: DataFiles) -> list[Measurement]:
+    """A run with each seed; the same measurement wherever it stands, so on test too if Table 1 shows it."""
+    budget, conditions = bench.budget, bench.conditions(run.task)
+    test = data.test if budget.test and is_in_table_1(run, budget.preset) else None
+    seeds = budget.seeds_of(run.task, run.share)
+    return [training(replace(run, seed=seed), data, conditions, test=test) for seed in seeds]

@@ -1,6 +1,8 @@
 """Task models that are trained once and remembered: what the tables of tasks and `benchmarks/tasks.py` are made of.
 
 FOLDER/results/NAME.json    scores, learned mixes, history of a run          FOLDER/runs/NAME/    the run itself
+
+Scores on dev and test stand in one record: they are of one network, also where the run itself is gone.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from polyseme.tasks.static import identify_static
 from polyseme.tasks.task import Task
 from polyseme.tasks.training import Watch
 
-#: A run on a share of the data has more epochs, up to so many times as many: its epochs are short.
-LONGEST_STRETCH = 10
+#: A run on a share of the data has more epochs, up to so many times as many: its epochs are short. With ten times as
+#: many, runs on a tenth of the data took as long as on all of it.
+LONGEST_STRETCH = 5
 #: Examples of dev that such a run is judged by after each of its many epochs.
 LOOKS = 400
 
@@ -64,9 +67,14 @@ class Conditions:
     seconds: float = 600.0  #: that a run on all data should take, roughly
 
 
-def training(run: TaskRun, data: DataFiles, conditions: Conditions) -> Measurement:
-    """Train a network; its scores on dev, the weights of its mixes, its history."""
+def training(run: TaskRun, data: DataFiles, conditions: Conditions, *, test: Path | None = None) -> Measurement:
+    """Train a network; its scores on dev and on a test set if one is given, the weights of its mixes, its history.
+
+    It takes as long as the training, with a test set too: the run may be on another machine, or nowhere.
+    """
     plan, settings = _planned(run, data, conditions)
+    if test is not None:
+        settings["data"] = {**settings["data"], "test": describe_file(test)["sha256"]}
 
     def measure(watch: Watch) -> Result:
         _ensure_trained(plan, conditions, watch)
@@ -74,25 +82,11 @@ def training(run: TaskRun, data: DataFiles, conditions: Conditions) -> Measureme
         history = json.loads((plan.out / HISTORY).read_text(encoding="utf-8"))
         kept = ("values", "mixes", "examples", "epochs", "best_epoch", "seconds")
         score = scores["values"][find_task(run.task).metric]
-        return {"score": score, **{key: scores[key] for key in kept}, "history": [one["dev"] for one in history]}
+        found = {"score": score, **{key: scores[key] for key in kept}, "history": [one["dev"] for one in history]}
+        return found if test is None else {**found, "test": _tested(plan, conditions, test)}
 
     seconds = conditions.seconds * min(1.0, run.share * _stretch(run.share) + 0.1)
     return Measurement(run.title, settings, measure, f"train {run.task}", seconds)
-
-
-def testing(run: TaskRun, data: DataFiles, conditions: Conditions) -> Measurement:
-    """The scores of the same network on the test set."""
-    plan, settings = _planned(run, data, conditions)
-    assert data.test is not None
-    path = data.test
-
-    def measure(watch: Watch) -> Result:
-        _ensure_trained(plan, conditions, watch)
-        scores = Task.load(plan.out, model=conditions.model, device=conditions.device).evaluate(path)
-        return {"score": scores.values[find_task(run.task).metric], "values": scores.values}
-
-    tested = {**settings, "kind": "test", "test": describe_file(path)}
-    return Measurement(f"{run.title}, test", tested, measure, f"test {run.task}", 20.0)
 
 
 def epoch_limit(run: TaskRun, conditions: Conditions) -> int:
@@ -150,3 +144,9 @@ def _ensure_trained(plan: RunPlan, conditions: Conditions, watch: Watch) -> None
     if not (plan.out / SCORES).exists():
         elmo = conditions.elmo if plan.preset.inputs.elmo != "none" else None
         train_task(plan, resume=True, watch=watch, elmo=elmo)
+
+
+def _tested(plan: RunPlan, conditions: Conditions, test: Path) -> Result:
+    """The scores of a trained network on a test set."""
+    scores = Task.load(plan.out, model=conditions.model, device=conditions.device).evaluate(test)
+    return {"score": scores.values[find_task(plan.task).metric], "values": scores.values}

@@ -18,7 +18,7 @@ from polyseme.analysis.reproduce.scores import (
     scores,
     shown,
 )
-from polyseme.analysis.reproduce.titles import TITLES
+from polyseme.analysis.reproduce.titles import EXAMPLES, TITLES
 
 Figures = Mapping[str, Any]
 
@@ -34,9 +34,9 @@ def table_1(figures: Figures) -> Section:
     for task, theirs in paper.TABLE_1.items():
         row = row_of(figures, task)
         split = row.get("split", "dev")
-        baseline, elmo = (scores(row.get(name, {}).get(split)) for name in ("baseline", "elmo"))
+        baseline, elmo = (scores(row.get(name), split) for name in ("baseline", "elmo"))
         pairs[TITLES[task]] = (elmo, baseline)
-        about = f"{row['metric']}, {row['data']} ({split})" if row else NONE
+        about = f"{_about(figures, task)} ({split})" if row else NONE
         rows.append([
             TITLES[task], about, shown(baseline), shown(elmo),
             *_gain(mean(baseline), mean(elmo)), _count(baseline, elmo),
@@ -46,10 +46,10 @@ def table_1(figures: Figures) -> Section:
     head = ["task", "score, data", "baseline", "+ ELMo", "gain", "less error", "seeds"]
     head += [PAPER + name for name in ("best before", "baseline", "+ ELMo", "gain / less error")]
     lead = "Task models without ELMo and with it. Less error is the share of the baseline's error that ELMo takes away."
-    ended = _ended(figures)
     notes = [
         compare("ELMo is better than the baseline (in the paper for 6 of 6)", pairs),
-        ended and f"{ended} {STILL_LEARNING}",
+        _elmo_at(figures),
+        _ended(figures, STILL_LEARNING),
         _trained_on(figures),
         _sets(figures),
         *absent(figures, TITLES),
@@ -66,13 +66,14 @@ def table_2(figures: Figures) -> Section:
         compare("Layers that may differ (λ = 0.001) beat near-even ones (λ = 1; paper: 3 of 3)",
                 _pairs(found, "lambda_0.001", "lambda_1")),
         compare("The last layer alone beats the baseline (paper: 3 of 3)", _pairs(found, "last", "baseline")),
+        _elmo_at(figures),
         _ended(figures),
         *absent(figures, TITLES),
     ]  # fmt: skip
     lead = (
         "Dev scores with the last layer of the biLM, and with a learned mix of all; λ pulls the mix towards the mean."
     )
-    return section_of("Table 2: which layers", lead, [_side_by_side(found, columns, paper.TABLE_2)], notes)
+    return section_of("Table 2: which layers", lead, [_side_by_side(figures, found, columns, paper.TABLE_2)], notes)
 
 
 def table_3(figures: Figures) -> Section:
@@ -88,26 +89,30 @@ def table_3(figures: Figures) -> Section:
         *absent(figures, TITLES),
     ]
     lead = "Dev scores with ELMo joined to the task's input, to the output of its encoder, or to both."
-    return section_of("Table 3: where ELMo enters", lead, [_side_by_side(found, columns, paper.TABLE_3)], notes)
+    return section_of(
+        "Table 3: where ELMo enters", lead, [_side_by_side(figures, found, columns, paper.TABLE_3)], notes
+    )
 
 
 def _found(figures: Figures, columns: Mapping[str, str]) -> dict[str, dict[str, list[float]]]:
-    """Scores by task and column, of the paper's tasks and of others that were run."""
-    return {task: {name: scores(row_of(figures, task).get(name)) for name in columns} for task in TITLES
-            if task in figures or task in paper.TABLE_2}  # fmt: skip
+    """Scores by task and column, of the paper's tasks."""
+    return {task: {name: scores(row_of(figures, task).get(name)) for name in columns} for task in paper.TABLE_2}
 
 
 def _side_by_side(
+    figures: Figures,
     found: Mapping[str, Mapping[str, list[float]]],
     columns: Mapping[str, str],
     theirs: Mapping[str, Sequence[float]],
 ) -> Table:
     rows = [
-        [TITLES[task], *(shown(row[name]) for name in columns), _count(*row.values()),
-         *(plain(value) for value in theirs.get(task, [None] * len(columns)))]
+        [TITLES[task], _about(figures, task), *(shown(row[name]) for name in columns), _count(*row.values()),
+         *map(plain, theirs[task])]
         for task, row in found.items()
     ]  # fmt: skip
-    return Table(["task", *columns.values(), "seeds", *(PAPER + title for title in columns.values())], rows)
+    return Table(
+        ["task", "score, data", *columns.values(), "seeds", *(PAPER + title for title in columns.values())], rows
+    )
 
 
 def _pairs(
@@ -116,18 +121,34 @@ def _pairs(
     return {TITLES[task]: (row[first], row[second]) for task, row in found.items()}
 
 
-def _ended(figures: Figures) -> str | None:
-    """How many runs ended at their limit of epochs, and how many were best in their last one."""
+def _about(figures: Figures, task: str) -> str:
+    """What the scores of a row are, and on which data."""
+    row = row_of(figures, task)
+    return f"{row['metric']}, {row['data']}" if row else NONE
+
+
+def _elmo_at(figures: Figures) -> str | None:
+    """Where ELMo enters, where that is not what a table is about."""
+    titles = {"both": "input and output", "input": "the input", "output": "the output"}
+    tasks = {place: [TITLES[task] for task in figures if row_of(figures, task).get("elmo_at") == place]
+             for place in titles}  # fmt: skip
+    places = [f"at {titles[place]} for {', '.join(names)}" for place, names in tasks.items() if names]
+    return f"As in the paper, ELMo enters {', and '.join(places)}." if places else None
+
+
+def _ended(figures: Figures, meaning: str = "") -> str | None:
+    """How many runs ended at their limit of epochs, and how many were best in their last one; what that means."""
     runs = [(run, row["epoch_limit"]) for task in figures if "epoch_limit" in (row := row_of(figures, task))
             for run in _trained(row)]  # fmt: skip
     if not runs:
         return None
     at_limit = sum(run["epochs"] >= limit for run, limit in runs)
     best_last = sum(run["epochs"] == run["best_epoch"] for run, _ in runs)
-    return (
-        f"Of {len(runs)} training runs {at_limit} ended at their limit of epochs; in {best_last} the last epoch was "
-        "the best on dev."
+    said = (
+        f"Of {len(runs)} training runs {at_limit} ended at their limit of epochs; in {best_last or 'none'} the last "
+        "epoch was the best on dev."
     )
+    return f"{said} {meaning}" if meaning and best_last else said
 
 
 def _trained(tree: Any) -> list[Mapping[str, Any]]:
@@ -171,8 +192,10 @@ def _sets(figures: Figures) -> str | None:
 
 def _trained_on(figures: Figures) -> str | None:
     """How many examples each task had, beside those of the paper's set where it is known."""
-    runs = {task: row_of(figures, task).get("baseline", {}).get("dev", ()) for task in TITLES}
+    runs = {task: row_of(figures, task).get("baseline") for task in TITLES}
     found = {task: run["examples"]["train"] for task, all_of_it in runs.items() for run in done(all_of_it)}
     theirs = {task: f" (the paper's set {count:,})" for task, count in paper.TRAINED_ON.items()}
-    shown_counts = ", ".join(f"{TITLES[task]} {count:,}{theirs.get(task, '')}" for task, count in found.items())
+    shown_counts = ", ".join(
+        f"{TITLES[task]} {count:,} {EXAMPLES[task]}{theirs.get(task, '')}" for task, count in found.items()
+    )
     return f"Trained on: {shown_counts}." if found else None

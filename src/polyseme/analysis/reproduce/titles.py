@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 TITLES = {"squad": "SQuAD", "snli": "SNLI", "srl": "SRL", "coref": "Coref", "ner": "NER", "sst": "SST-5"}
+#: What a task is trained on, one by one.
+EXAMPLES = {
+    "squad": "questions",
+    "snli": "pairs",
+    "srl": "sentences",
+    "coref": "pieces of documents",
+    "ner": "sentences",
+    "sst": "phrases",
+}
 LANGUAGES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 
 
