@@ -43,7 +43,7 @@ WORDS: dict[str, dict[str, Pair]] = {
         ),
         "bank": (
             Example("They walked along the [bank] of the river.", "river"),
-            Example("He borrowed the money from a [bank] in London.", "money"),
+            Example("The [bank] lends money to small companies.", "money"),
         ),
     },
     "ko": {
