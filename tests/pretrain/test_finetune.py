@@ -22,7 +22,7 @@ from polyseme.formats.native import save_native
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.softmax import draw_negatives
-from polyseme.pretrain.base import BASE
+from polyseme.pretrain.base import BASE, BEFORE
 from polyseme.pretrain.batches import TypeTable, pack_sentences
 from polyseme.pretrain.build import trained_model
 from polyseme.pretrain.corpus import Corpus, open_corpus
@@ -289,7 +289,7 @@ def test_a_model_that_only_gets_worse_is_kept_as_it_was(corpus: Corpus, tmp_path
 def test_the_card_says_what_it_was_made_from(corpus: Corpus, tmp_path: Path) -> None:
     base = byte_model(corpus.vocabulary)
     card = load(run(corpus, saved(base, tmp_path / "base"), tmp_path / "run").model).card
-    assert card["base"] == {"name": "base", "fingerprint": base.fingerprint()}
+    assert card[BEFORE] == {"name": "base", "fingerprint": base.fingerprint()}
     assert (card["licence"], card["languages"], card["tokenization"]) == ("CC0-1.0", ["en"], "en")
     assert card["training"]["recipe"]["model"]["projection"] == 7
 

@@ -137,6 +137,8 @@ def _show_nearest(console: Console, studies: list[Study]) -> None:
         table = Table.grid(padding=(0, 0, 0, 2))
         for one in answer.neighbours:
             table.add_row(f"[dim]{one.similarity:.2f}[/dim]", _highlighted(one.marked))
+        if not answer.neighbours:
+            table.add_row("[dim]   –[/dim]", "[dim]no other use in the text is near[/dim]")
         if answer.others:
             table.add_row("", Text(f"other words near it: {', '.join(answer.others)}", style="dim"))
         console.print(table, highlight=False)
