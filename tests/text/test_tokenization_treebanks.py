@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 def load_benchmark() -> ModuleType:
     spec = importlib.util.spec_from_file_location("benchmark_tokenization", ROOT / "benchmarks" / "tokenization.py")
     assert spec and spec.loader
+    sys.path.insert(0, str(ROOT / "benchmarks"))  # where it finds what benchmarks share
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where its dataclasses look for themselves
     spec.loader.exec_module(module)
