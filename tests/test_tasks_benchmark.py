@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 import torch
+from lm.small_lms import small_lm
 from names import write_names
-from small_lms import small_lm
 
 from polyseme.analysis.reproduce import task_runs
 from polyseme.formats.native import save_native
