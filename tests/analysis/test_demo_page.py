@@ -43,8 +43,8 @@ class Nesting(HTMLParser):
         assert self.open.pop() == tag
 
 
-def page_of(studies: list[Study], folder: Path, title: str = "Words") -> str:
-    save_page(studies, folder / "senses.html", title=title, lang="en")
+def page_of(studies: list[Study], folder: Path, title: str = "Words", lang: str = "en") -> str:
+    save_page(studies, folder / "senses.html", title=title, lang=lang)
     assert [path.name for path in folder.iterdir()] == ["senses.html"]
     return (folder / "senses.html").read_text(encoding="utf-8")
 
@@ -83,3 +83,11 @@ def test_text_is_text_and_no_markup(studies: list[Study], tmp_path: Path) -> Non
     page = page_of([changed], tmp_path, title="a & b <c>")
     assert "<script" not in page
     assert "&lt;script&gt;" in page and "a&lt;b" in page and "a &amp; b &lt;c&gt;" in page
+
+
+def test_sentences_are_of_their_language_and_headings_of_english(studies: list[Study], tmp_path: Path) -> None:
+    page = page_of(studies, tmp_path, lang="ko")
+    assert '<html lang="en">' in page
+    assert re.findall(r"<h2[^>]*>", page) == ['<h2 lang="ko">'] * len(studies)
+    assert set(re.findall(r'<div class="(?:key )?pair"[^>]*lang="(\w+)"', page)) == {"ko"}
+    assert set(re.findall(r"<h3[^>]*>", page)) == {'<h3 lang="en">'}

@@ -67,21 +67,21 @@ footer { margin-top: 3.5rem; padding-top: 1.5rem; border-top: 1px solid var(--li
 
 
 def save_page(studies: Sequence[Study], path: Path, *, title: str, lang: str) -> None:
-    """Write the studies as a page."""
+    """Write the studies as a page; ``lang`` is that of the words and sentences, all else is English."""
     body = [f'<h1>{escape(title)}</h1><p class="lead">{LEAD}</p>']
-    body += [_section(study) for study in studies]
+    body += [_section(study, escape(lang)) for study in studies]
     body.append(f"<footer>{''.join(f'<p>{note}</p>' for note in NOTES)}</footer>")
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>polyseme: {escape(title)}</title><style>{STYLE}</style>"
     )
     content = "\n".join(body)
-    page = f'<!DOCTYPE html>\n<html lang="{escape(lang)}"><head>{head}</head>\n<body>\n{content}\n</body></html>\n'
+    page = f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n{content}\n</body></html>\n'
     with replace_when_complete(path) as file:
         file.write(page.encode("utf-8"))
 
 
-def _section(study: Study) -> str:
+def _section(study: Study, lang: str) -> str:
     cosines = ", ".join(f"{cosine:.2f} in layer {layer}" for layer, cosine in enumerate(study.cosines))
     cards = "".join(_card(answer, shade) for answer, shade in zip(study.answers, ("first", "second"), strict=True))
     figures = (
@@ -89,9 +89,9 @@ def _section(study: Study) -> str:
         _figure("Mean cosine of two sentences, layer by layer", _chart(study)),
     )
     return (
-        f'<section><h2>{escape(study.word)}</h2><div class="pair">{cards}</div>'
+        f'<section><h2 lang="{lang}">{escape(study.word)}</h2><div class="pair" lang="{lang}">{cards}</div>'
         f'<p class="cosines">Cosine of these two: {cosines}.</p>'
-        f'<div class="pictures">{"".join(figures)}</div>{_key(study)}</section>'
+        f'<div class="pictures">{"".join(figures)}</div>{_key(study, lang)}</section>'
     )
 
 
@@ -102,7 +102,7 @@ def _card(answer: Answer, shade: str) -> str:
         for one in answer.neighbours
     )
     parts = [
-        f'<p class="sense">{escape(answer.example.sense)}</p>'
+        f'<p class="sense" lang="en">{escape(answer.example.sense)}</p>'
         f'<p class="sentence">{_highlighted(answer.example.marked)}</p>',
         _part("Used like this in the text", f"<ol>{nearest}</ol>" if nearest else ""),
         _part("Other words near it", _words(escape(word) for word in answer.others)),
@@ -112,7 +112,7 @@ def _card(answer: Answer, shade: str) -> str:
 
 
 def _part(heading: str, content: str) -> str:
-    return f"<h3>{heading}</h3>{content}" if content else ""
+    return f'<h3 lang="en">{heading}</h3>{content}' if content else ""
 
 
 def _words(words: Iterable[str]) -> str:
@@ -137,13 +137,13 @@ def _shade(study: Study, sense: str) -> str:
     return ("first", "second")[study.senses.index(sense)]
 
 
-def _key(study: Study) -> str:
+def _key(study: Study, lang: str) -> str:
     """The sentences of the map with their numbers, a column for each sense."""
     columns = {"first": "", "second": ""}
     for number, one in enumerate(study.examples, start=1):
         columns[_shade(study, one.sense)] += f"<li><span>{number}</span><span>{_highlighted(one.marked)}</span></li>"
     lists = (f'<ol class="{shade}">{items}</ol>' for shade, items in columns.items())
-    return f'<div class="key pair">{"".join(lists)}</div>'
+    return f'<div class="key pair" lang="{lang}">{"".join(lists)}</div>'
 
 
 def _svg(label: str, content: Iterable[str]) -> str:
