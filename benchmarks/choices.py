@@ -47,7 +47,7 @@ class Choice:
 
     name: str
     lang: str
-    words: int | None  #: of the softmax
+    words: int  #: of the softmax
     changes: tuple[str, ...] = ()
     characters: bool = False  #: every Han character is a token
 
@@ -64,7 +64,7 @@ CHOICES = (
     ),
     Choice("zh, words of bytes", "zh", 88_000),
     Choice("zh, words of Unicode", "zh", 88_000, ("model.input=unicode", "model.filters=[[1,256],[2,192],[3,64]]")),
-    Choice("zh, characters", "zh", None, ("model.input=words", "softmax.kind=full"), characters=True),
+    Choice("zh, characters", "zh", 12_000, ("model.input=words", "softmax.kind=full"), characters=True),
 )
 TREEBANKS = {"en": "en_ewt", "ko": "ko_gsd", "zh": "zh_gsdsimp-derived-r1.3"}
 
@@ -151,7 +151,7 @@ def texts(choice: Choice, data: Path, work: Path) -> tuple[Path, Path, str]:
     if choice.characters:
         held_out, *inputs = [write_characters(path, choice.lang, work) for path in (held_out, *inputs)]
         lang = "whitespace"
-    corpus = work / f"corpus-{choice.lang}-{choice.words or 'all'}{'-characters' if choice.characters else ''}"
+    corpus = work / f"corpus-{choice.lang}-{choice.words}{'-characters' if choice.characters else ''}"
     if not corpus.exists():
         prepare(inputs, corpus, lang=lang, vocabulary_size=choice.words)
     return held_out, corpus, lang
