@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pages import fill_in, table
@@ -39,6 +41,14 @@ CALIBRATION_TOKENS = 150_000
 HELD_OUT_TOKENS = 60_000
 VALIDATION_TOKENS = 2_000  # that a run itself looks at: what counts is measured after it
 SENTENCES = 4_000  # of the treebank that the probe is trained on
+#: What ends a Korean word and is a word by itself to grammar, behind two syllables at least: of shorter words many only
+#: look as if they had a particle (마을). No list is complete.
+PARTICLE = re.compile(
+    "(?<=..)(?:은|는|이|가|을|를|의|에|도|만|로|과|와|나|에서|에게|한테|으로|까지|부터|보다|처럼|이나|에는|에도|에서는|에서도"
+    "|으로는|으로도|에게는|에게서|로서|으로서|로써|으로써|이라고|라고|이라는|라는|이며|이고|이다|였다|이었다)$"
+)
+
+Unit = Literal["word", "character", "particle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ class Choice:
     lang: str
     words: int  #: of the softmax
     changes: tuple[str, ...] = ()
-    characters: bool = False  #: every Han character is a token
+    unit: Unit = "word"  #: of the text: a word, each Han character or Hangul syllable, a word without its particle
 
 
 CHOICES = (
@@ -62,18 +72,27 @@ CHOICES = (
     Choice(
         "ko, words of Unicode", "ko", 88_000, ("model.input=unicode", "model.filters=[[1,64],[2,128],[3,160],[4,160]]")
     ),
+    Choice(
+        "ko, words of Unicode, particles apart",
+        "ko",
+        88_000,
+        ("model.input=unicode", "model.filters=[[1,64],[2,128],[3,160],[4,160]]"),
+        "particle",
+    ),
+    Choice("ko, syllables", "ko", 12_000, ("model.input=words", "softmax.kind=full"), "character"),
     Choice("zh, words of bytes", "zh", 88_000),
     Choice("zh, words of Unicode", "zh", 88_000, ("model.input=unicode", "model.filters=[[1,256],[2,192],[3,64]]")),
-    Choice("zh, characters", "zh", 12_000, ("model.input=words", "softmax.kind=full"), characters=True),
+    Choice("zh, characters", "zh", 12_000, ("model.input=words", "softmax.kind=full"), "character"),
 )
 TREEBANKS = {"en": "en_ewt", "ko": "ko_gsd", "zh": "zh_gsdsimp-derived-r1.3"}
 
 
 @dataclass(frozen=True)
-class ByCharacter:
-    """Vectors of words from a model that reads single characters: the mean over the characters of a word."""
+class ByPart:
+    """Vectors of words from a model that reads parts of them: the mean over the parts of a word."""
 
     vectors: BiLMVectors
+    unit: Unit
 
     @property
     def layers(self) -> int:
@@ -84,16 +103,25 @@ class ByCharacter:
         return self.vectors.width
 
     def stream(self, sentences: Iterable[Tokens]) -> Iterator[Floats]:
-        kept = list(sentences)
-        for tokens, layers in zip(kept, self.vectors.stream([apart(tokens) for tokens in kept]), strict=True):
-            begins = np.cumsum([0, *(len(apart([token])) for token in tokens[:-1])])
-            counts = np.diff([*begins, layers.shape[1]])
+        kept = [[parts_of(token, self.unit) for token in tokens] for tokens in sentences]
+        for words, layers in zip(kept, self.vectors.stream([flat(words) for words in kept]), strict=True):
+            counts = np.array([len(parts) for parts in words])
+            begins = np.cumsum([0, *counts[:-1]])
             yield np.add.reduceat(layers, begins, axis=1) / counts[:, None].astype(np.float32)
 
 
-def apart(tokens: Tokens) -> list[str]:
-    """Han characters one by one, other tokens as they are."""
-    return [part for token in tokens for part in (token if "\u4e00" <= token[0] <= "\u9fff" else [token])]
+def parts_of(token: str, unit: Unit) -> list[str]:
+    """ "學校" → 學, 校; "사람들은" → 사, 람, 들, 은, or 사람들, 은; what is neither Han nor Hangul stays whole."""
+    is_hangul = "\uac00" <= token[0] <= "\ud7a3"
+    if unit == "character" and (is_hangul or "\u4e00" <= token[0] <= "\u9fff"):
+        return list(token)
+    if unit == "particle" and is_hangul and (found := PARTICLE.search(token)):
+        return [token[: found.start()], found.group()]
+    return [token]
+
+
+def flat(words: Iterable[list[str]]) -> list[str]:
+    return [part for parts in words for part in parts]
 
 
 def measure(choice: Choice, data: Path, work: Path, minutes: float) -> dict[str, Any]:
@@ -105,11 +133,11 @@ def measure(choice: Choice, data: Path, work: Path, minutes: float) -> dict[str,
     train(choice, corpus, held_out, folder / "run", tokens)
     stored = load(folder / "run/model")
     likelihood = measure_likelihood(stored, held_out, lang=lang, most=HELD_OUT_TOKENS)
-    vectors = BiLMVectors(Elmo(stored, device="cpu"))
+    vectors = ByPart(BiLMVectors(Elmo(stored, device="cpu")), choice.unit)
     splits = read_splits(
         find_data(data / "pos" / TREEBANKS[choice.lang], (".conllu",)), "upos", test=False, most=SENTENCES
     )
-    probe = measure_probe(ByCharacter(vectors) if choice.characters else vectors, splits)
+    probe = measure_probe(vectors, splits)
     return {
         "choice": choice.name,
         "minutes": minutes,
@@ -148,24 +176,25 @@ def texts(choice: Choice, data: Path, work: Path) -> tuple[Path, Path, str]:
     files = sorted((data / "corpora" / choice.lang).glob("*.txt*"))
     held_out = next(path for path in files if "heldout" in path.name)
     inputs, lang = [path for path in files if "heldout" not in path.name], choice.lang
-    if choice.characters:
-        held_out, *inputs = [write_characters(path, choice.lang, work) for path in (held_out, *inputs)]
+    if choice.unit != "word":
+        held_out, *inputs = [write_parts(path, choice, work) for path in (held_out, *inputs)]
         lang = "whitespace"
-    corpus = work / f"corpus-{choice.lang}-{choice.words}{'-characters' if choice.characters else ''}"
+    corpus = work / f"corpus-{choice.lang}-{choice.words}-{choice.unit}s"
     if not corpus.exists():
         prepare(inputs, corpus, lang=lang, vocabulary_size=choice.words)
     return held_out, corpus, lang
 
 
-def write_characters(source: Path, lang: str, work: Path) -> Path:
-    """The same text with spaces between characters, a sentence a line."""
-    target = work / "characters" / source.name.removesuffix(".xz")
+def write_parts(source: Path, choice: Choice, work: Path) -> Path:
+    """The same text with spaces between the units, a sentence a line."""
+    target = work / f"{choice.unit}s" / source.name.removesuffix(".xz")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         with replace_when_complete(target) as file:
             for document in read_documents([source]):
-                for sentence in split_text(document.text or "", lang):
-                    file.write(f"{' '.join(apart(sentence.tokens))}\n".encode())
+                for sentence in split_text(document.text or "", choice.lang):
+                    words = map(partial(parts_of, unit=choice.unit), sentence.tokens)
+                    file.write(f"{' '.join(flat(words))}\n".encode())
     return target
 
 
