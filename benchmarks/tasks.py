@@ -160,7 +160,7 @@ def write_page() -> None:
         base = [r for r in rows if r["elmo"] == "none" and all(r[k] == row[k] for k in same)]
         less = "–"
         if base and row["elmo"] != "none":
-            less = f"{100 * (row['mean'] - base[0]['mean']) / (100 - base[0]['mean']):.1f} %"
+            less = f"{100 * (row['mean'] - base[0]['mean']) / (100 - base[0]['mean']):.1f} %".replace("-", "−")
             verdict = is_better(row["scores"], base[0]["scores"]) if row["task"] != SENSES else None  # it has no seeds
             less += {"even": " (within the spread)", "close": " (within a point, one seed)"}.get(verdict or "", "")
         spread = f" ± {row['std']:.2f}" if row["std"] is not None else ""
