@@ -62,6 +62,7 @@ class Choice:
     unit: Unit = "word"  #: of the text: a word, each Han character or Hangul syllable, a word without its particle
 
 
+KOREAN_CHARACTERS = ("model.input=unicode", "model.filters=[[1,64],[2,128],[3,160],[4,160]]")
 CHOICES = (
     Choice("en, rate 0.002", "en", 80_000, ("optimizer.rate=0.002",)),
     Choice("en, rate 0.004", "en", 80_000),
@@ -69,14 +70,12 @@ CHOICES = (
     Choice("en, 50,000 words", "en", 50_000),
     Choice("ko, words of bytes", "ko", 88_000),
     Choice("ko, words of bytes, 50,000", "ko", 50_000),
-    Choice(
-        "ko, words of Unicode", "ko", 88_000, ("model.input=unicode", "model.filters=[[1,64],[2,128],[3,160],[4,160]]")
-    ),
+    Choice("ko, words of Unicode", "ko", 88_000, KOREAN_CHARACTERS),
     Choice(
         "ko, words of Unicode, particles apart",
         "ko",
         88_000,
-        ("model.input=unicode", "model.filters=[[1,64],[2,128],[3,160],[4,160]]"),
+        KOREAN_CHARACTERS,
         "particle",
     ),
     Choice("ko, syllables", "ko", 12_000, ("model.input=words", "softmax.kind=full"), "character"),
