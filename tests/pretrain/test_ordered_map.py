@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import signal
+import sys
 import time
 from itertools import count, islice
 
@@ -41,6 +43,23 @@ def test_items_are_taken_only_as_workers_need_them() -> None:
     assert list(islice(results, 3)) == [0.0, 1.0, math.sqrt(2)]
     results.close()
     assert next(taken) <= 6
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_while_a_worker_starts_is_not_lost() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        list(map_in_order(_InterruptedWhenSent(), [4.0, 9.0], workers=2))
+
+
+class _InterruptedWhenSent:
+    """A function; Ctrl-C is pressed as it goes to a new worker."""
+
+    def __call__(self, item: float) -> float:
+        return item
+
+    def __reduce__(self) -> tuple[type[_InterruptedWhenSent], tuple[()]]:
+        os.kill(os.getpid(), signal.SIGINT)
+        return _InterruptedWhenSent, ()
 
 
 def _nap(seconds: float) -> float:

@@ -8,13 +8,14 @@ are spawned, which works alike on Linux, macOS and Windows.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
@@ -97,7 +98,7 @@ class _Worker:
 def _start(function: Callable[[Any], Any]) -> _Worker:
     ours, theirs = _SPAWN.Pipe()
     process = _SPAWN.Process(target=_work, args=(function, theirs), daemon=True)
-    with _interrupts_ignored():
+    with _interrupts_held_back():
         process.start()
     theirs.close()
     return _Worker(process, ours)
@@ -118,13 +119,16 @@ def _answer(function: Callable[[Any], Any], item: Any) -> tuple[Any, Exception |
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """A child inherits this, so that Ctrl-C while it starts does not make it print a traceback."""
-    if threading.current_thread() is not threading.main_thread():
+def _interrupts_held_back() -> Iterator[None]:
+    """A child inherits this, so that Ctrl-C while it starts does not make it print a traceback; the parent gets the
+    signal afterwards.
+    """
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # when it starts, it lets the signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
