@@ -38,6 +38,10 @@ def elmo() -> Elmo:
     return tiny_elmo()
 
 
+def test_a_single_text_is_no_list_of_characters() -> None:
+    assert Index.in_memory(tiny_elmo(), "a present for you").sentences == 1
+
+
 @pytest.fixture(params=["disk", "memory", "tokens"])
 def index(request: pytest.FixtureRequest, elmo: Elmo, text: Path, tmp_path: Path) -> Index:
     """The same text as a folder, in memory, and from tokens."""

@@ -66,10 +66,11 @@ def _every_kind_of_input() -> None:
     printed = [
         polyseme("task", "predict", "run", "Ada left .").stdout,
         polyseme("task", "predict", "run", "Ada left .", "--kind", "tokens").stdout,
+        polyseme("task", "predict", "run", '{"text": "Ada left ."}', "--kind", "jsonl").stdout,
         *polyseme("task", "predict", "run", "a.jsonl").stdout.splitlines(keepends=True),
         polyseme("task", "predict", "run", "a.iob2").stdout,
     ]
-    assert len(printed) == 5
+    assert len(printed) == 6
     assert len(set(printed)) == 1
     Path("bad.jsonl").write_text('["Ada"]\n\n["Ada", "left\\t"]\n', encoding="utf-8")
     assert "bad.jsonl, line 3: token 1 is" in refusal("task", "predict", "run", "bad.jsonl")
@@ -90,6 +91,13 @@ def _what_names_a_file() -> None:
     assert "long.txt, line 397" in refusal("task", "predict", "run", "long.txt")
     assert "names is a folder" in refusal("task", "predict", "run", "names")
     assert "standard input (-)" in refusal("task", "predict", "run", "names/tset.bio")
+    assert "the text is not JSON" in refusal("task", "predict", "run", '{"text": "Ada"', "--kind", "jsonl")
+    assert "nowhere/a.txt cannot be used: no such file" in refusal(
+        "task", "predict", "run", "Ada", "--out", "nowhere/a.txt"
+    )
+    before = Path("columns.txt").read_bytes()
+    assert "another file" in refusal("task", "predict", "run", "columns.txt", "--out", "columns.txt")
+    assert Path("columns.txt").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -65,6 +65,16 @@ def test_other_names_are_found_too(tmp_path: Path) -> None:
     assert TASK.find(tmp_path).dev.name == "my-valid.tsv"
 
 
+def test_pairs_without_an_agreed_label_are_predicted_but_neither_trained_on_nor_scored(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("neutral\tA b\tC d\n-\tE f\tG h\n", encoding="utf-8")
+    assert [pair.label for pair in TASK.read(path, split_text)] == ["neutral"]
+    assert [pair.label for pair in TASK.read_to_predict(path, split_text)] == ["neutral", None]
+    path.write_text("-\tE f\tG h\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no labelled pair"):
+        TASK.read(path, split_text)
+
+
 @pytest.mark.parametrize("item", ["one text", ["a", "b"], {"premise": "a"}, {"premise": "a", "hypothesis": " "}, 7])
 def test_what_is_no_pair_is_refused(item: object) -> None:
     with pytest.raises(InputError, match="needs a premise and a hypothesis"):

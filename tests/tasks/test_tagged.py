@@ -60,6 +60,11 @@ def test_one_character_a_line_with_spaces_among_them(tmp_path: Path) -> None:
     assert only == (("씨", " ", "는"), (Span("PS", 0, 2),))
 
 
+def test_a_no_break_space_stands_in_a_word(tmp_path: Path) -> None:
+    (only,) = read(tmp_path, "paid O\n10\u00a0000 O\nEve B-PER\n")
+    assert only[0] == ("paid", "10\u00a0000", "Eve")
+
+
 def test_tags_before_words_in_bioes(tmp_path: Path) -> None:
     assert read(tmp_path, TAG_FIRST) == [
         (("New", "York"), (Span("LOC", 0, 2),)),

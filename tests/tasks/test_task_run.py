@@ -103,6 +103,12 @@ def test_a_task_is_loaded_and_predicts_what_it_scored(finished: tuple[RunPlan, F
     assert written == "Ada\tB-PER\nleft\tO\n\n"
 
 
+@pytest.mark.parametrize("items", [None, 3, Path("sentences.txt")])
+def test_what_is_no_text_is_refused(finished: tuple[RunPlan, Finished], items: object) -> None:
+    with pytest.raises(InputError, match="can be predicted of, not"):
+        Task.load(finished[0].out).predict(items)  # type: ignore[arg-type]
+
+
 def test_predictions_do_not_depend_on_batch_mates(finished: tuple[RunPlan, Finished]) -> None:
     task = Task.load(finished[0].out)
     items = [["Ada"], ["Bob", "left", "new", "Oslo", "."], ["new"] * 30, ["Rome"]]
@@ -193,7 +199,7 @@ def test_a_run_is_not_overwritten_or_mixed_up(finished: tuple[RunPlan, Finished]
     with pytest.raises(JobError, match="inputs"):
         train_task(plan(names, chosen.out, model, elmo="none"), resume=True)
     (names / "train.txt").write_text("Ada\tB-PER\n", encoding="utf-8")
-    with pytest.raises(JobError, match="data"):
+    with pytest.raises(JobError, match=r"train\.txt is not the train file that it began with"):
         train_task(chosen, resume=True)
 
 
@@ -246,6 +252,9 @@ def test_a_finished_run_may_go_on_with_more_epochs(finished: tuple[RunPlan, Fini
     chosen, _result = finished
     longer = replace(chosen, preset=change_preset(chosen.preset, {"epochs": 7, "patience": 9}))
     assert train_task(longer, resume=True).progress.epoch == 7
+    said = list[str]()
+    train_task(longer, resume=True, watch=Watch(said=said.append))
+    assert any("complete after 7 epochs" in line for line in said)
     assert json.loads((chosen.out / "run.json").read_text(encoding="utf-8"))["training"]["epochs"] == 7
 
 

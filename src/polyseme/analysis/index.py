@@ -104,9 +104,13 @@ class Index:
         return cls(description, arrays, elmo)
 
     @classmethod
-    def in_memory(cls, elmo: Elmo, texts: Iterable[Item], *, layers: Layers = "all", source: str = "memory") -> Index:
-        """Index texts, or sentences that are split into tokens already, without any file."""
+    def in_memory(
+        cls, elmo: Elmo, texts: str | Iterable[Item], *, layers: Layers = "all", source: str = "memory"
+    ) -> Index:
+        """Index a text or several, or sentences that are split into tokens already, without any file."""
         refuse_carried_state(elmo)
+        if isinstance(texts, str):
+            texts = [texts]
         chosen = _chosen_layers(layers, elmo)
         growth = Growth(chosen)
         beginnings = Growth.beginnings()

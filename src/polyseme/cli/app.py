@@ -99,7 +99,8 @@ def in_one_sentence(verb: Callable[..., None]) -> Callable[..., None]:
         except OSError as error:
             if error.filename is None:
                 raise
-            raise _failed(f"{error.filename} cannot be used: {(error.strerror or str(error)).lower()}") from None
+            name = str(error.filename).removesuffix(".partial")  # as the user gave it
+            raise _failed(f"{name} cannot be used: {(error.strerror or str(error)).lower()}") from None
 
     return run
 

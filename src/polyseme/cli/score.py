@@ -24,8 +24,8 @@ SUFFIXES = (
     *(".txt", ".gz", ".xz", ".bz2", ".zst", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"),
     *(".conllu", ".conll", "_conll", ".iob2", ".props", ".fasta", ".fa"),
 )
-#: A file of any kind in a folder: "names/test.bio", not "and/or".
-_IN_A_FOLDER = re.compile(r"\S*[/\\]\S*\.[A-Za-z]\w*")
+#: A file of any kind in a folder: "names/test.bio", "./test" or "/home/ada/test", not "and/or".
+_IN_A_FOLDER = re.compile(r"\S*[/\\]\S*\.[A-Za-z]\w*|(\.{0,2}|~|[A-Za-z]:)[/\\]\S+")
 #: Bits of a full bar: one word of a million.
 FULL_BAR = 20.0
 

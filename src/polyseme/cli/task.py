@@ -193,6 +193,10 @@ def predict(
 
       polyseme task predict run sentences.txt --format task --out predicted.txt
     """
+    from polyseme.errors import ConfigError
+
+    if out is not None and out.exists() and Path(inputs).exists() and out.samefile(inputs):
+        raise ConfigError(f"{out} is what is read here; write the predictions to another file")
     task = _load(run, model, device, threads)
     pairs = _answers(task, inputs, kind)
     if style == "task":
@@ -217,12 +221,12 @@ def _answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, A
     from polyseme.errors import InputError
 
     if kind != "task" and not names_a_file(inputs):
-        return task.answer(task.examples(inputs.split() if kind == "tokens" else inputs))
+        return task.answer(task.examples(_item(inputs, kind, "the text")))
     if kind != "task" and inputs != "-" and not Path(inputs).exists():
         raise InputError(f"{inputs} does not exist; if it is a text and no file, give it on standard input (-)")
     kind = kind or _kind_of(inputs, task)
     if kind == "task":
-        return task.answer(task.definition.read(Path(inputs), task.split))
+        return task.answer(task.definition.read_to_predict(Path(inputs), task.split))
     return task.answer(example for place, item in _items(inputs, kind) for example in task.examples(item, place))
 
 
@@ -258,7 +262,7 @@ def _begins_in_task_format(name: str, task: Task) -> bool:
         head = Path(folder) / "head"
         head.write_text("\n".join(lines) + "\n", encoding="utf-8")
         try:
-            task.definition.read(head, task.split)
+            task.definition.read_to_predict(head, task.split)
         except InputError:
             return False
     return True
@@ -272,27 +276,31 @@ def _whole_sentences(lines: list[str]) -> list[str]:
 
 def _items(name: str, kind: str) -> Iterator[tuple[str, Any]]:
     """What the lines of a file hold, each with its place: texts, lists of tokens, or JSON."""
-    import json
-
-    from polyseme.errors import InputError
     from polyseme.text.compression import open_bytes
     from polyseme.text.lines import read_lines
 
     with open_bytes(name) as stream:
         for number, line in enumerate(read_lines(stream, name), start=1):
             place = f"{'standard input' if name == '-' else name}, line {number}"
-            if not line.strip():
-                continue
-            if kind != "jsonl":
-                yield place, line.split() if kind == "tokens" else line
-                continue
-            try:
-                item = json.loads(line)
-                if "\\u" in line:
-                    json.dumps(item, ensure_ascii=False).encode()  # half of a surrogate pair could not be written again
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{place} is not JSON ({error})") from None
-            yield place, item
+            if line.strip():
+                yield place, _item(line, kind, place)
+
+
+def _item(line: str, kind: str | None, place: str) -> Any:
+    """What a line holds: a text, a list of tokens, or JSON."""
+    import json
+
+    from polyseme.errors import InputError
+
+    if kind != "jsonl":
+        return line.split() if kind == "tokens" else line
+    try:
+        item = json.loads(line)
+        if "\\u" in line:
+            json.dumps(item, ensure_ascii=False).encode()  # half of a surrogate pair could not be written again
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place} is not JSON ({error})") from None
+    return item
 
 
 def _json_lines(task: Task, pairs: Iterable[tuple[Any, Any]]) -> Iterator[str]:

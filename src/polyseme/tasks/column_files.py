@@ -51,8 +51,8 @@ def read_blocks(path: str | Path, is_comment: Callable[[str], bool]) -> Iterator
 
 
 def cells(line: str) -> list[str]:
-    """The columns of a line: between tabs if it has any, else between spaces."""
-    return line.split("\t") if "\t" in line else line.split()
+    """The columns of a line: between tabs if it has any, else between spaces, but not at a no-break space in a word."""
+    return line.split("\t") if "\t" in line else [cell for cell in line.split(" ") if cell]
 
 
 def word_column(table: Table, columns: Iterable[int]) -> int | None:

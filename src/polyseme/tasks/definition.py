@@ -115,6 +115,10 @@ class Definition(ABC, Generic[E, S]):
     def read(self, path: Path, split: Split) -> list[E]:
         """The examples of a file (or folder), with their gold answers; ``split`` is for files that hold raw text."""
 
+    def read_to_predict(self, path: Path, split: Split) -> list[E]:
+        """All examples of a file, also those that ``read`` leaves out because nobody knows their answers."""
+        return self.read(path, split)
+
     @abstractmethod
     def examples(self, item: Any, split: Split) -> list[E]:
         """Examples without gold, to predict: ``item`` is raw text, a list of tokens, or a JSON object."""

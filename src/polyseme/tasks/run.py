@@ -104,7 +104,10 @@ def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Fini
     training = Training.begin(place.network, plan.preset.training, plan.seed)
     if started:
         restore_progress(place.network, training, plan.out / LAST)
-        watch.said(f"going on after {training.progress.epoch} epochs and {training.progress.batch} batches")
+        if training.progress.finished(plan.preset.training):
+            watch.said(f"the run is complete after {training.progress.epoch} epochs; with more of them it goes on")
+        else:
+            watch.said(f"going on after {training.progress.epoch} epochs and {training.progress.batch} batches")
         _write_json(plan.out / RUN, about)  # it may have more epochs than before
     else:
         _write_description(plan.out, about, place)
@@ -173,6 +176,11 @@ def _settle(plan: RunPlan, about: dict[str, Any], resume: bool) -> bool:
         before, now = earlier.get(key), about.get(key)
         if key == "training" and isinstance(before, dict) and isinstance(now, dict):
             before, now = ({k: v for k, v in part.items() if k not in free} for part in (before, now))
+        if key == "data" and isinstance(before, dict) and isinstance(now, dict):
+            for split in now:
+                if before.get(split) != now[split]:
+                    name = now[split]["name"]
+                    raise JobError(f"{plan.out} holds another run: {name} is not the {split} file that it began with")
         if key != "polyseme" and before != now:
             raise JobError(f"{plan.out} holds another run: its {key} is {_short(before)}, and now {_short(now)}")
     return (plan.out / LAST).exists()

@@ -69,6 +69,13 @@ class Snli(Definition[TokenPair, EsimSizes]):
         return super().find(folder)
 
     def read(self, path: Path, split: Split) -> list[TokenPair]:
+        """The pairs that have a label."""
+        labelled = [pair for pair in self.read_to_predict(path, split) if pair.label is not None]
+        if not labelled:
+            raise InputError(f"{path} has no labelled pair: its annotators agree on none")
+        return labelled
+
+    def read_to_predict(self, path: Path, split: Split) -> list[TokenPair]:
         return [_split(pair.premise, pair.hypothesis, pair.label, split) for pair in read_snli(path)]
 
     def examples(self, item: Any, split: Split) -> list[TokenPair]:

@@ -4,7 +4,7 @@
     gold_label⇥…⇥sentence1⇥sentence2⇥…                                     the official text file, with its header
     neutral⇥premise⇥hypothesis                                             three columns
 
-Which of the three a file is, its first line tells. A pair on which the annotators did not agree ("-") is left out.
+Which of the three a file is, its first line tells. "-" stands for the label on which the annotators did not agree.
 """
 
 from __future__ import annotations
@@ -24,28 +24,24 @@ NO_AGREEMENT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A premise, a hypothesis, and what the annotators say of them."""
+    """A premise, a hypothesis, and what the annotators say of them, if they agree."""
 
     premise: str
     hypothesis: str
-    label: str  # one of LABELS
+    label: str | None  # one of LABELS
 
 
 def read_snli(path: str | Path) -> list[Pair]:
-    """All pairs of a file that have a label."""
+    """All pairs of a file."""
     source = str(path)
     with open_bytes(source) as stream:
-        found = list(_read(enumerate(read_lines(stream, source), start=1), source))
-    pairs = [Pair(premise, hypothesis, label) for label, premise, hypothesis in found if label != NO_AGREEMENT]
+        pairs = list(_read(enumerate(read_lines(stream, source), start=1), source))
     if not pairs:
-        raise InputError(
-            f"{source} has no labelled pair; expected SNLI's JSONL or label, tab, premise, tab, hypothesis"
-        )
+        raise InputError(f"{source} has no pair; expected SNLI's JSONL or label, tab, premise, tab, hypothesis")
     return pairs
 
 
-def _read(lines: Iterator[tuple[int, str]], source: str) -> Iterator[tuple[str, str, str]]:
-    """(label, premise, hypothesis) of every line."""
+def _read(lines: Iterator[tuple[int, str]], source: str) -> Iterator[Pair]:
     columns: tuple[int, ...] = (0, 1, 2)
     width = 3
     for number, line in lines:
@@ -65,7 +61,7 @@ def _read(lines: Iterator[tuple[int, str]], source: str) -> Iterator[tuple[str, 
         yield _checked(label, premise, hypothesis, place)
 
 
-def _from_json(line: str, place: str) -> tuple[str, str, str]:
+def _from_json(line: str, place: str) -> Pair:
     try:
         record = json.loads(line)
         label, premise, hypothesis = (record[name] for name in ("gold_label", "sentence1", "sentence2"))
@@ -85,9 +81,9 @@ def _official_columns(header: list[str], place: str) -> tuple[int, ...]:
         raise InputError(f"{place} should name the columns gold_label, sentence1 and sentence2") from None
 
 
-def _checked(label: str, premise: str, hypothesis: str, place: str) -> tuple[str, str, str]:
+def _checked(label: str, premise: str, hypothesis: str, place: str) -> Pair:
     if label not in (*LABELS, NO_AGREEMENT):
         raise InputError(f"{place} has the label {label!r} where one of {', '.join(LABELS)} or '-' was expected")
     if not premise.strip() or not hypothesis.strip():
         raise InputError(f"{place} has an empty {'hypothesis' if premise.strip() else 'premise'}")
-    return label, premise.strip(), hypothesis.strip()
+    return Pair(premise.strip(), hypothesis.strip(), None if label == NO_AGREEMENT else label)

@@ -75,6 +75,8 @@ class Task:
 
         Of many, each is a text, a list of tokens, or an object with the fields that docs/tasks.md names.
         """
+        if not isinstance(items, Iterable):
+            raise InputError(f"a text, an object or a list of them can be predicted of, not {items!r:.60}")
         pairs = self.answer(self.examples(items)) if isinstance(items, str | dict) else self.stream(items)
         return [self.definition.record(example, answer) for example, answer in pairs]
 

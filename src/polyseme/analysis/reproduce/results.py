@@ -41,8 +41,10 @@ def read_results(path: Path) -> dict[str, Any]:
     try:
         results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version = results["version"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} holds no results of polyseme reproduce ({error})") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path} holds no results of polyseme reproduce") from None
     if version != VERSION:
         raise InputError(f"{path} was written by another version ({version}); this one reads {VERSION}")
     return results
