@@ -110,8 +110,8 @@ def test_it_learns_and_padding_does_not_matter(tmp_path: Path, model: str) -> No
     lines += [f"(0 (2 a) (0 ({1} {word}) (2 film)))" for word in bad]
     for split in ("train", "dev"):
         (tmp_path / f"{split}.txt").write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
-    sizes = {"hidden": 6, "characters": 8, "static": "none", "model": model, "elmo": "both", "epochs": 12, "batch": 3}
-    steady = {"rate": 0.01, "dropout": 0.0, "patience": 12, "halve_after": 0, "subtrees": False}
+    sizes = {"hidden": 12, "characters": 8, "static": "none", "model": model, "elmo": "both", "epochs": 12, "batch": 3}
+    steady = {"rate": 0.01, "dropout": 0.0, "elmo_dropout": 0.0, "patience": 12, "halve_after": 0, "subtrees": False}
     preset = change_preset(TASK.presets["cpu"], {**sizes, **steady})
     result = train_task(RunPlan("sst", find_data(tmp_path), tmp_path / "run", preset))
     assert result.scores.values["accuracy"] > 80

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM
+from polyseme.nn.dropout import Dropout
 
 #: "batch": one mean and variance over all tokens and features of a layer, as the original defines it (a sentence's
 #: result then depends on its batch); "token": over the features of each token alone.
@@ -127,7 +128,7 @@ class ElmoRepresentations(nn.Module):
             ScalarMix(bilm.config.layers + 1, layer_norm=layer_norm, fixed=fixed, top_only=top_only)
             for _ in range(count)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.train(self.training)  # a frozen biLM is in evaluation mode from the start
 
     def forward(self, ids: Tensor) -> list[Tensor]:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyseme.nn.dropout import Dropout
 from polyseme.tasks.coref_spans import candidate_spans, distance_buckets, head_vectors, keep_spans
 from polyseme.tasks.definition import TaskNetwork
 from polyseme.tasks.encoders import BiLSTM, VariationalDropout, start_for_relu
@@ -219,7 +220,7 @@ class SpanRanker(TaskNetwork):
 
 def scorer(hidden: int, dropout: float) -> nn.Sequential:
     """What follows the first layer of a scorer: ReLU, a second layer, one number."""
-    drop = nn.Dropout(dropout)
+    drop = Dropout(dropout)
     layers = nn.Sequential(nn.ReLU(), drop, nn.Linear(hidden, hidden), nn.ReLU(), drop, nn.Linear(hidden, 1))
     return layers.apply(start_for_relu)
 

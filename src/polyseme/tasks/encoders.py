@@ -7,6 +7,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.dropout import Dropout, keep_mask
+
 
 class BiRNN(nn.Module):
     """Bidirectional recurrent layers over sentences of different lengths; padding is never read.
@@ -22,7 +24,7 @@ class BiRNN(nn.Module):
         widths = [width, *([2 * hidden] * (layers - 1))]
         self.from_left = nn.ModuleList(self.kind(size, hidden) for size in widths)
         self.from_right = nn.ModuleList(self.kind(size, hidden) for size in widths)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.width = 2 * hidden
         for part in (*self.from_left, *self.from_right):
             start_recurrent(part)
@@ -97,5 +99,4 @@ class VariationalDropout(nn.Module):
         """[B, N, D] → [B, N, D]"""
         if not self.training or self.share == 0:
             return x
-        kept = torch.empty(x.shape[0], 1, x.shape[2], device=x.device).bernoulli_(1 - self.share)
-        return x * (kept / (1 - self.share))
+        return x * keep_mask(x[:, :1], self.share)  # [B, 1, D]

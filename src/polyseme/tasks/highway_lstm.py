@@ -13,6 +13,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.dropout import keep_mask
 from polyseme.tasks.encoders import Turn
 
 
@@ -37,7 +38,7 @@ class HighwayLSTM(nn.Module):
         projected = self.input(x)  # [T, B, 6H]
         gates, carries = projected[..., : 5 * size].unbind(0), projected[..., 5 * size :].unbind(0)
         h = c = x.new_zeros(x.shape[1], size)  # [B, H]
-        kept = torch.empty_like(h).bernoulli_(1 - dropout) / (1 - dropout) if self.training and dropout else None
+        kept = keep_mask(h, dropout) if self.training and dropout else None
         outputs = []
         for gate, carry in zip(gates, carries, strict=True):
             both = torch.addmm(gate, h, self.state)  # [B, 5H]

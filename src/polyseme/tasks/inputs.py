@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM
+from polyseme.nn.dropout import Dropout
 from polyseme.nn.mix import ScalarMix, normalise
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.spelling import CharacterCNN, Spelling
@@ -146,7 +147,7 @@ class TokenInputs(nn.Module):
         )
         self.input_mix = ScalarMix(mixed) if choices.at_input else None
         self.output_mix = ScalarMix(mixed) if choices.at_output else None
-        self.dropout = nn.Dropout(choices.elmo_dropout)
+        self.dropout = Dropout(choices.elmo_dropout)
         self.input_width = static_width + choices.characters + (elmo_width if choices.at_input else 0)  # F
         self.output_width = elmo_width if choices.at_output else 0  # O
         if self.input_width == 0:

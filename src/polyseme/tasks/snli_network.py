@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyseme.nn.dropout import Dropout
 from polyseme.tasks.attention import masked_softmax
 from polyseme.tasks.definition import TaskNetwork
 from polyseme.tasks.encoders import BiLSTM, VariationalDropout, start_for_relu
@@ -53,10 +54,10 @@ class Esim(TaskNetwork):
         self.projection = nn.Linear(4 * encoded, hidden).apply(start_for_relu)
         self.composition = BiLSTM(hidden, hidden)
         self.decision = nn.Sequential(
-            nn.Dropout(sizes.dropout),
+            Dropout(sizes.dropout),
             nn.Linear(4 * self.composition.width, hidden).apply(start_for_relu),
             nn.ReLU(),
-            nn.Dropout(sizes.dropout),
+            Dropout(sizes.dropout),
             nn.Linear(hidden, len(labels)),
         )
 

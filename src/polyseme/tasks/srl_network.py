@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from polyseme.nn.dropout import Dropout
 from polyseme.tasks.crf import CRF, FORBIDDEN
 from polyseme.tasks.definition import TaskNetwork
 from polyseme.tasks.encoders import BiLSTM
@@ -58,7 +59,7 @@ class RoleTagger(TaskNetwork):
         self.tags = tags
         self.decoder = CRF.of(tags, "IOB2").requires_grad_(False)  # without scores of its own: it only forbids
         self.predicate = nn.Embedding(2, sizes.predicate_dim)
-        self.dropout = nn.Dropout(sizes.input_dropout)
+        self.dropout = Dropout(sizes.input_dropout)
         self.encoder = AlternatingHighwayLSTM(
             tokens.input_width + sizes.predicate_dim, sizes.hidden, sizes.depth, sizes.dropout
         )

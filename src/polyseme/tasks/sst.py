@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.dropout import Dropout
 from polyseme.tasks.attention import masked_softmax
 from polyseme.tasks.definition import Definition, Preset, Split, TaskNetwork, TrainingChoices, Vocabularies
 from polyseme.tasks.encoders import BiLSTM, start_for_relu
@@ -43,17 +44,17 @@ class SstNetwork(TaskNetwork):
     def __init__(self, sizes: Sizes, labels: list[str], tokens: TokenInputs) -> None:
         super().__init__(tokens)
         self.labels = labels
-        self.dropout = nn.Dropout(sizes.dropout)
+        self.dropout = Dropout(sizes.dropout)
         self.first = nn.Linear(tokens.input_width, sizes.hidden).apply(start_for_relu)
         self.encoder = BiLSTM(sizes.hidden, sizes.hidden)
         self.integrator = BiLSTM(3 * self.encoder.width, sizes.hidden)
         pooled = self.integrator.width + tokens.output_width
         self.attend = nn.Linear(pooled, 1, bias=False)  # a bias would move no softmax over the tokens
         self.decide = nn.Sequential(
-            nn.Dropout(sizes.dropout),
+            Dropout(sizes.dropout),
             nn.Linear(4 * pooled, sizes.hidden).apply(start_for_relu),
             nn.ReLU(),
-            nn.Dropout(sizes.dropout),
+            Dropout(sizes.dropout),
             nn.Linear(sizes.hidden, sizes.hidden).apply(start_for_relu),
             nn.ReLU(),
             nn.Linear(sizes.hidden, len(labels)),
