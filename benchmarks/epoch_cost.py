@@ -1,10 +1,12 @@
-"""What ELMo costs in an epoch of training: CPU time of the same steps with it and without it, task by task.
+"""What ELMo costs in an epoch of training, task by task: the same steps, or whole epochs, with it and without it.
 
     python benchmarks/epoch_cost.py [--task ner …] [--budget cpu] [--steps 60] [--repeats 3]
+    python benchmarks/epoch_cost.py --whole [--task ner …] [--budget cpu] [--repeats 3]
 
-Each task model is trained for some steps on the dev set (a train set takes longer to read), by turns without ELMo and
-with it at the input and at both ends, in one thread. The layers are in the cache, as in every epoch but the first.
-Results: results/epoch_cost.json, and the table in docs/tasks.md.
+Each task model is trained by turns without ELMo and with it at the input and at both ends: for some steps on the dev
+set (a train set takes longer to read) in one thread, by CPU time; or for an epoch on the train set, with a look at dev,
+in as many threads as PyTorch takes, by the clock. The layers are in the cache, as in every epoch but the first.
+Results: results/epoch_cost.json, and the tables in docs/tasks.md.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from polyseme.tasks.training import Progress, Watch
 
 RESULTS = Path(__file__).parent / "results" / "epoch_cost.json"
 PLACES = ("none", "input", "both")
-BUDGETS = {"cpu": "small sizes (`cpu`)", "paper": "the paper's sizes"}
+BUDGETS = ("cpu", "paper")
 WARMING = 5  # steps at the beginning, in which kernels are made
 
 
@@ -62,54 +64,74 @@ def seconds_a_step(task: str, budget: str, where: str, data: DataFiles, elmo: El
     return statistics.fmean(taken[WARMING:])
 
 
-def measure(task: str, budget: str, data: DataFiles, elmo: Elmo, steps: int, repeats: int) -> dict[str, Any]:
-    rounds = [
-        {where: seconds_a_step(task, budget, where, data, elmo, steps) for where in PLACES} for _ in range(repeats)
-    ]
+def seconds_an_epoch(task: str, budget: str, where: str, data: DataFiles, elmo: Elmo) -> float:
+    """Seconds of the clock for the first epoch and the look at dev behind it."""
+    with tempfile.TemporaryDirectory() as folder:
+        preset = change_preset(find_task(task).presets[budget], {"elmo": where, "epochs": 1})
+        plan = RunPlan(task, DataFiles(data.train, data.dev), Path(folder), preset, budget)
+        return float(train_task(plan, elmo=elmo).progress.history[0]["seconds"])
+
+
+def measure(task: str, options: argparse.Namespace, data: DataFiles, elmo: Elmo) -> dict[str, Any]:
+    def seconds(where: str) -> float:
+        if options.whole:
+            return seconds_an_epoch(task, options.budget, where, data, elmo)
+        return seconds_a_step(task, options.budget, where, data, elmo, options.steps)
+
+    rounds = [{where: seconds(where) for where in PLACES} for _ in range(options.repeats)]
     return {
         "task": task,
-        "budget": budget,
-        "steps": steps,
+        "budget": options.budget,
+        "of": "an epoch" if options.whole else f"{options.steps} steps",
+        "threads": torch.get_num_threads(),
         "seconds": {where: [round(one[where], 4) for one in rounds] for where in PLACES},
         "ratios": {where: [round(one[where] / one["none"], 3) for one in rounds] for where in PLACES[1:]},
     }
 
 
-def write_page(found: dict[tuple[str, str], dict[str, Any]]) -> None:
-    """A row for each task; for each budget the step without ELMo and how many of them one with ELMo takes."""
-    head = [f"{title}: {column}" for title in BUDGETS.values() for column in ("a step", "input", "both ends")]
-    rows = [[task, *(cell for budget in BUDGETS for cell in _cells(found.get((task, budget))))] for task in MODULES]
-    fill_in("tasks.md", "epoch cost", table(["task", *head], rows))
+def write_page(rows: list[dict[str, Any]]) -> None:
+    """A row for each task and budget; how often the time without ELMo goes into the time with it."""
+    for title, whole in (("epoch cost", False), ("whole epochs", True)):
+        cells = [_cells(row) for row in rows if (row["of"] == "an epoch") == whole]
+        unit = "an epoch" if whole else "a step"
+        fill_in("tasks.md", title, table(["task", "budget", f"{unit} without ELMo", "input", "both ends"], cells))
 
 
-def _cells(row: dict[str, Any] | None) -> list[str]:
-    if row is None:
-        return ["–"] * len(PLACES)
-    step = f"{1000 * statistics.median(row['seconds']['none']):,.0f} ms"
-    return [step, *(f"{statistics.median(row['ratios'][where]):.2f}" for where in PLACES[1:])]
+def _cells(row: dict[str, Any]) -> list[str]:
+    without = statistics.median(row["seconds"]["none"])
+    shown = f"{without:.1f} s" if without > 1 else f"{1000 * without:.0f} ms"
+    ratios = (statistics.median(row["ratios"][where]) for where in PLACES[1:])
+    return [row["task"], row["budget"], shown, *(f"{ratio:.2f}" for ratio in ratios)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", choices=tuple(MODULES), action="append", help="only these")
-    parser.add_argument("--budget", choices=tuple(BUDGETS), default="cpu")
+    parser.add_argument("--budget", choices=BUDGETS, default="cpu")
+    parser.add_argument("--whole", action="store_true", help="whole epochs instead of steps")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    torch.set_num_threads(1)
+    if not options.whole:
+        torch.set_num_threads(1)
     elmo = Elmo.from_pretrained("en", device="cpu")
     rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
-    found = {(row["task"], row["budget"]): row for row in rows}
+    found = {_key(row): row for row in rows}
     for task in options.task or MODULES:
         data = find_task_data(DATA, task)
         if isinstance(data, Missing):
             print(f"{task}: {data.reason}", flush=True)
             continue
-        row = measure(task, options.budget, data[1], elmo, options.steps, options.repeats)
-        found[task, options.budget] = row
+        row = measure(task, options, data[1], elmo)
+        found[_key(row)] = row
         print(json.dumps(row), flush=True)
-        RESULTS.write_text(json.dumps([found[key] for key in sorted(found)], indent=1) + "\n", encoding="utf-8")
-        write_page(found)
+        ordered = [found[key] for key in sorted(found)]
+        RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+        write_page(ordered)
+
+
+def _key(row: dict[str, Any]) -> tuple[str, int, bool]:
+    return row["budget"], list(MODULES).index(row["task"]), row["of"] == "an epoch"
 
 
 if __name__ == "__main__":
