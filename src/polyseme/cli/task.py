@@ -193,9 +193,10 @@ def predict(
 
       polyseme task predict run sentences.txt --format task --out predicted.txt
     """
+    from polyseme.cli.score import names_a_file
     from polyseme.errors import ConfigError
 
-    if out is not None and out.exists() and Path(inputs).exists() and out.samefile(inputs):
+    if out is not None and out.exists() and names_a_file(inputs) and Path(inputs).exists() and out.samefile(inputs):
         raise ConfigError(f"{out} is what is read here; write the predictions to another file")
     task = _load(run, model, device, threads)
     pairs = _answers(task, inputs, kind)
