@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from polyseme.errors import JobError
-from polyseme.files.atomic import partial_path, raise_if_disk_full, sync
-from polyseme.files.locks import exclusive
+from polyseme.jobs.atomic import partial_path, raise_if_disk_full, sync
+from polyseme.jobs.locks import exclusive
 
 
 @contextmanager

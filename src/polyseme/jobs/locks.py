@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -25,9 +25,12 @@ def exclusive(path: Path, busy: str) -> Iterator[None]:
 
 
 @contextmanager
-def in_turn(path: Path) -> Iterator[None]:
-    """The same, after waiting for as long as another process holds it."""
+def in_turn(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """The same, after waiting for as long as another process holds it; then ``on_wait`` is called, once."""
     while (file := _open_locked(path)) is None:
+        if on_wait is not None:
+            on_wait()
+            on_wait = None
         time.sleep(POLL_SECONDS)
     yield from _held(path, file)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from polyseme.errors import JobError
-from polyseme.files.folders import folder_when_complete
-from polyseme.files.locks import exclusive
+from polyseme.jobs.folders import folder_when_complete
+from polyseme.jobs.locks import exclusive
 
 
 def names(folder: Path) -> list[str]:
@@ -100,7 +100,7 @@ def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
 
 def test_a_lock_of_a_dead_process_is_free(tmp_path: Path) -> None:
     program = (
-        "import os, sys; from pathlib import Path; from polyseme.files.locks import exclusive\n"
+        "import os, sys; from pathlib import Path; from polyseme.jobs.locks import exclusive\n"
         "with exclusive(Path(sys.argv[1]), 'busy'): os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", program, tmp_path / "lock"], check=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from polyseme.errors import InputError
-from polyseme.files.mapped import map_file, release
+from polyseme.jobs.mapped import map_file, release
 
 BYTES = np.dtype("u1")
 

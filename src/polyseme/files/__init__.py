@@ -1,1 +1,0 @@
-"""Files and folders that are never half-written, and never written by two processes at once."""

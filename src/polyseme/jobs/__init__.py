@@ -1,0 +1,1 @@
+"""What every long job stands on: files and folders that are never half-written, locks, interrupts."""
