@@ -1,0 +1,210 @@
+"""How fast the engine is, with its kernel, without it and with fewer bits, against the engine on PyTorch before it.
+
+    python benchmarks/engine_speed.py [--models en small] [--repeats 3] [--before COMMIT]
+
+Each contestant is a process of its own on one core, and they take turns, so that whatever else the machine does hits
+all of them; the figure is CPU time. The engine before is the one of a commit of this repository, checked out beside
+the other things that benchmarks keep. Sentences are those of WikiText-2, in natural order; tokens are known already.
+
+Beside the speed: how near vectors of fewer bits are to those of float32. Results: results/engine_speed.json, from which
+the tables in docs/engine.md are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results/engine_speed.json"
+#: The last commit with the engine on PyTorch.
+BEFORE = "bced8a4"
+#: Sentences a call, and sentences a turn: the rate of single sentences does not depend on their number.
+CALLS = {64: 512, 4: 256, 1: 96}
+#: Divides the number of sentences, for models that are slow.
+SLOW = {"original": 8}
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """An engine: of which commit, with which kernel, in which precision."""
+
+    name: str
+    kernel: str = ""  #: POLYSEME_KERNEL
+    precision: str | None = None  #: None: the engine before
+
+
+CONTESTANTS = (
+    Contestant("PyTorch, before"),
+    Contestant("float32", precision="float32"),
+    Contestant("float16", precision="float16"),
+    Contestant("int8", precision="int8"),
+    Contestant("float32, AVX2", "avx2", "float32"),
+    Contestant("int8, AVX2", "avx2", "int8"),
+    Contestant("float32, numpy", "off", "float32"),
+)
+
+
+class Worker:
+    """A contestant's process: sentences in, CPU seconds out."""
+
+    def __init__(self, contestant: Contestant, model: str, before: Path) -> None:
+        source = before if contestant.precision is None else HERE.parent
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(source / "src"),
+            "POLYSEME_KERNEL": contestant.kernel,
+            "OMP_NUM_THREADS": "1",
+        }
+        command = [sys.executable, str(HERE / "engine_worker.py"), model, contestant.precision or ""]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        self.engine = self._answer()["engine"]
+
+    def ask(self, sentences: list[list[str]], call: int) -> float:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps({"sentences": sentences, "call": call}) + "\n")
+        self.process.stdin.flush()
+        return float(self._answer()["cpu_seconds"])
+
+    def close(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("a worker has ended; its last words stand above")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+
+def check_out(commit: str) -> Path:
+    """The repository as it was, in a folder of its own."""
+    from embed_peers import CACHE
+
+    folder = CACHE / f"polyseme-{commit}"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["git", "-C", str(HERE), "worktree", "prune"], check=True)
+        subprocess.run(["git", "-C", str(HERE), "worktree", "add", "--detach", str(folder), commit], check=True)
+    return folder
+
+
+def measure(model: str, sentences: list[list[str]], repeats: int, before: Path) -> dict[str, Any]:
+    """Tokens a second of every contestant, for every size of call: the median of the repeats."""
+    from embed import SIZES, make_model
+
+    name = str(make_model(model)) if model in SIZES else model
+    rates: dict[str, dict[int, list[float]]] = {one.name: {call: [] for call in CALLS} for one in CONTESTANTS}
+    with ExitStack() as stack:
+        workers = {}
+        for one in CONTESTANTS:
+            workers[one.name] = Worker(one, name, before)
+            stack.callback(workers[one.name].close)
+        for _ in range(repeats):
+            for call, count in CALLS.items():
+                text = sentences[: max(call, count // SLOW.get(model, 1))]
+                for one in CONTESTANTS:
+                    seconds = workers[one.name].ask(text, call)
+                    rates[one.name][call].append(sum(map(len, text)) / seconds)
+        engines = {name: worker.engine for name, worker in workers.items()}
+    return {
+        "model": model,
+        "engines": engines,
+        "tokens_per_second": {
+            name: {str(call): round(median(all)) for call, all in by.items()} for name, by in rates.items()
+        },
+        "turns": {
+            name: {str(call): [round(rate) for rate in all] for call, all in by.items()} for name, by in rates.items()
+        },
+    }
+
+
+def agreement(model: str, sentences: list[list[str]]) -> dict[str, dict[str, float]]:
+    """Cosines of the LSTM layers' vectors with those in float32: their mean and their first percentile."""
+    import numpy as np
+
+    from embed import SIZES, make_model
+    from polyseme.engine.engine import Engine
+    from polyseme.formats.detect import load
+
+    stored = load(str(make_model(model)) if model in SIZES else model)
+    full = np.concatenate(Engine(stored).encode(sentences), axis=1)[1:]  # [L, N, W]
+    found = {}
+    for precision in ("float16", "int8"):
+        fewer = np.concatenate(Engine(stored, precision=precision).encode(sentences), axis=1)[1:]
+        norms = np.linalg.norm(full, axis=2) * np.linalg.norm(fewer, axis=2)
+        cosines = (full * fewer).sum(axis=2) / norms
+        found[precision] = {"mean": float(cosines.mean()), "first_percentile": float(np.percentile(cosines, 1))}
+    return found
+
+
+def write_page(whole: dict[str, Any]) -> None:
+    """The tables of docs/engine.md."""
+    from pages import fill_in, table
+
+    speed = []
+    for result in whole["results"]:
+        rates = result["tokens_per_second"]
+        base = rates[CONTESTANTS[0].name]
+        for name, by in rates.items():
+            cells = [f"{rate:,} ({rate / base[call]:.2f}×)" for call, rate in by.items()]
+            speed.append([result["model"], name, *cells])
+    about = f"{whole['machine']['processor']}, one core, CPU time, medians; before: commit {whole['before']}."
+    head = ["model", "engine", *(f"{call} a call" for call in CALLS)]
+    fill_in("engine.md", "speed", f"{about} Tokens a second, and how many times those before:\n\n{table(head, speed)}")
+    near = [
+        [result["model"], precision, f"{cosines['mean']:.6f}", f"{cosines['first_percentile']:.6f}"]
+        for result in whole["results"]
+        for precision, cosines in result["agreement"].items()
+    ]
+    fill_in("engine.md", "agreement", table(["model", "precision", "mean cosine", "first percentile"], near))
+
+
+def shown(result: dict[str, Any]) -> str:
+    """Tokens a second, and how many times those of the engine before."""
+    rates = result["tokens_per_second"]
+    base = rates[CONTESTANTS[0].name]
+    lines = [f"{result['model']:22}" + "".join(f"{f'{call} a call':>18}" for call in CALLS)]
+    for name, by in rates.items():
+        cells = (f"{rate:,} ({rate / base[call]:.2f}×)" for call, rate in by.items())
+        lines.append(f"{name:22}" + "".join(f"{cell:>18}" for cell in cells))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The engine against the one on PyTorch that it replaced.")
+    parser.add_argument("--models", nargs="+", default=["en", "small", "original"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--before", default=BEFORE, metavar="COMMIT")
+    options = parser.parse_args()
+    from embed import WIKITEXT, processor, read_sentences
+
+    text, before = read_sentences(WIKITEXT, max(CALLS.values())), check_out(options.before)
+    begun, results = time.time(), []
+    for model in options.models:
+        results.append(measure(model, text, options.repeats, before) | {"agreement": agreement(model, text[:256])})
+        print(shown(results[-1]), end="\n\n", flush=True)
+    machine = {"processor": processor(), "cores": os.cpu_count(), "python": platform.python_version()}
+    whole = {"before": options.before, "machine": machine, "seconds": round(time.time() - begun), "results": results}
+    RESULTS.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    write_page(json.loads(RESULTS.read_text(encoding="utf-8")))
+    print(f"results: {RESULTS}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+/* Products for training, whose factors are made anew in every step: packing, and a tile that stays in registers.
+ *
+ * A template: included once for float factors, and once for bfloat16 ones (BFLOAT16 is 1), of which a lane holds two;
+ * sums are floats in both. A matrix [K, N] is packed in panels of PANEL columns, [panels, K / GROUP, PANEL, GROUP].
+ * Vectors of columns are whole: sizes are multiples of VL.
+ */
+#include "activations.h"
+#include "product.h"
+
+#include <stdlib.h>
+
+#undef GROUP
+#undef Factor
+#undef Lane
+#undef NAMED
+#if BFLOAT16
+#define GROUP 2 /* factors a lane */
+#define Factor uint16_t
+#define Lane uint32_t
+#define NAMED(name) name##_bfloat16
+#else
+#define GROUP 1
+#define Factor float
+#define Lane float
+#define NAMED(name) name##_float32
+#endif
+
+/* ---- single factors and vectors of them ---- */
+
+#if BFLOAT16
+INLINE Floats NAMED(load_factors)(const Factor *from) {
+    return (Floats)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)from)), 16);
+}
+INLINE void NAMED(store_factors)(Factor *to, Floats v) {
+    __m256bh rounded = _mm512_cvtneps_pbh((__m512)v);
+    memcpy(to, &rounded, sizeof rounded);
+}
+INLINE Factor NAMED(factor)(float x) { /* to the nearest, ties to even */
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (Factor)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+#else
+INLINE Floats NAMED(load_factors)(const Factor *from) { return load(from); }
+INLINE void NAMED(store_factors)(Factor *to, Floats v) { store(to, v); }
+INLINE Factor NAMED(factor)(float x) { return x; }
+#endif
+
+static void NAMED(make_factors)(const float *from, int64_t count, Factor *to) {
+    int64_t i = 0;
+    for (; i + VL <= count; i += VL) NAMED(store_factors)(to + i, load(from + i));
+    for (; i < count; i++) to[i] = NAMED(factor)(from[i]);
+}
+
+static Factor *NAMED(zeros)(int64_t count) { return calloc((size_t)count, sizeof(Factor)); }
+
+/* ---- a tile ---- */
+
+/* sums[r][q] += Σ a[r · row + k · step] · b[k][q] over so many lanes; rows is a constant wherever it is inlined. */
+INLINE void NAMED(add_tile)(int rows, int64_t lanes, const Lane *a, int64_t row, int64_t step, const Lane *b,
+                            Floats sums[TILE][4]) {
+    Floats s[TILE][4];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; q++) s[r][q] = sums[r][q];
+    for (int64_t k = 0; k < lanes; k++) {
+        Floats w[4];
+        memcpy(w, b + k * PANEL, sizeof w);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+#if BFLOAT16
+            __m512bh pair = (__m512bh)_mm512_set1_epi32((int)a[r * row + k * step]);
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; q++) s[r][q] = (Floats)_mm512_dpbf16_ps((__m512)s[r][q], pair, (__m512bh)w[q]);
+#else
+            Floats one = splat(a[r * row + k * step]);
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; q++) s[r][q] = multiply_add(one, w[q], s[r][q]);
+#endif
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; q++) sums[r][q] = s[r][q];
+}
+
+static void NAMED(add_rows)(int64_t rows, int64_t lanes, const Factor *a, int64_t row, int64_t step, const Factor *b,
+                            Floats sums[TILE][4]) {
+    FOR_ROWS(rows, NAMED(add_tile)(R, lanes, (const Lane *)a, row, step, (const Lane *)b, sums))
+}
+
+/* ---- packing ---- */
+
+/* [K, N] → panels of columns; `to` is zero where the last panel is filled up. */
+static void NAMED(pack)(const float *w, int64_t depth, int64_t columns, Factor *to) {
+    for (int64_t first = 0; first < columns; first += PANEL, to += depth * PANEL) {
+        int64_t count = columns - first < PANEL ? columns - first : PANEL;
+        for (int64_t k = 0; k < depth; k++)
+            for (int64_t j = 0; j < count; j++)
+                to[(k / GROUP * PANEL + j) * GROUP + k % GROUP] = NAMED(factor)(w[k * columns + first + j]);
+    }
+}
+
+/* The same of the transpose: w is [N, K]. */
+static void NAMED(pack_transposed)(const float *w, int64_t depth, int64_t columns, Factor *to) {
+    for (int64_t j = 0; j < columns; j++) {
+        Factor *column = to + (j / PANEL * depth * PANEL) + j % PANEL * GROUP;
+        for (int64_t k = 0; k < depth; k++)
+            column[k / GROUP * PANEL * GROUP + k % GROUP] = NAMED(factor)(w[j * depth + k]);
+    }
+}
+
+/* GROUP rows of PANEL factors, lane by lane. */
+INLINE void NAMED(interleave)(const Factor *first, const Factor *second, Factor *to) {
+#if BFLOAT16
+    for (int q = 0; q < 4; q++) {
+        __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(first + q * VL)));
+        __m512i high = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(second + q * VL)));
+        _mm512_storeu_si512(to + q * VL * GROUP, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+#else
+    (void)second;
+    memcpy(to, first, PANEL * sizeof(Factor));
+#endif
+}
+
+/* ---- sums over rows: the gradients of weights ---- */
+
+/* One after the other, TILE columns at a time: [tiles, rows / GROUP, TILE, GROUP]; `left[p][r]` is row r of part p. */
+static Factor *NAMED(pack_left)(int64_t rows, int parts, const Factor *const *const *left, int64_t size) {
+    int64_t lanes = (rows + GROUP - 1) / GROUP, tiles = (parts * size + TILE - 1) / TILE;
+    Factor *packed = NAMED(zeros)(tiles * lanes * TILE * GROUP);
+    for (int p = 0; packed && p < parts; p++)
+        for (int64_t r = 0; r < rows; r++) {
+            Factor *to = packed + r / GROUP * TILE * GROUP + r % GROUP;
+            for (int64_t k = 0, column = p * size; k < size; k++, column++)
+                to[(column / TILE * lanes * TILE + column % TILE) * GROUP] = left[p][r][k];
+        }
+    return packed;
+}
+
+static void NAMED(pack_right)(int64_t rows, const Factor *right, int64_t columns, int64_t first, Factor *to) {
+    static const Factor nothing[PANEL];
+    int64_t count = columns - first < PANEL ? columns - first : PANEL;
+    for (int64_t r = 0; r < rows; r += GROUP, to += PANEL * GROUP) {
+        const Factor *row = right + r * columns + first;
+        if (count == PANEL) {
+            NAMED(interleave)(row, r + 1 < rows ? row + columns : nothing, to);
+            continue;
+        }
+        for (int64_t g = 0; g < GROUP && r + g < rows; g++)
+            for (int64_t j = 0; j < count; j++) to[j * GROUP + g] = row[g * columns + j];
+    }
+}
+
+/* out[p] [size, columns] = left[p]ᵀ · right, summed over all rows. With `cells` the columns of `right` are panels of
+ * gates (gate_column), those of `out` are i, f, o, g of so many cells each. Returns whether there was memory for it. */
+static int NAMED(sum_over_rows)(int64_t rows, int parts, const Factor *const *const *left, int64_t size,
+                                const Factor *right, int64_t columns, float *const *out, int64_t cells) {
+    int64_t lanes = (rows + GROUP - 1) / GROUP, tiles = (parts * size + TILE - 1) / TILE;
+    Factor *a = NAMED(pack_left)(rows, parts, left, size), *b = NAMED(zeros)(lanes * PANEL * GROUP);
+    int done = a && b;
+    for (int64_t first = 0; done && first < columns; first += PANEL) {
+        int64_t count = columns - first < PANEL ? columns - first : PANEL;
+        NAMED(pack_right)(rows, right, columns, first, b);
+        for (int64_t tile = 0; tile < tiles; tile++) {
+            Floats sums[TILE][4] = {{{0}}};
+            NAMED(add_rows)(TILE, lanes, a + tile * lanes * TILE * GROUP, 1, TILE, b, sums);
+            for (int64_t k = 0, row = tile * TILE; k < TILE && row < parts * size; k++, row++)
+                for (int q = 0; q < count / VL; q++) {
+                    int64_t column = cells ? gate_column(first / PANEL, q, cells) : first + q * VL;
+                    store(out[row / size] + row % size * columns + column, sums[k][q]);
+                }
+        }
+    }
+    free(a);
+    free(b);
+    return done;
+}
