@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from engine.random_models import random_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polyseme.elmo
+from helpers.random_models import random_model
 from polyseme import Elmo, Encoding
 from polyseme.errors import ConfigError, FormatError, InputError
 

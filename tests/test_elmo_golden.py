@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from formats.golden import TOLERANCE, files, golden
 
+from helpers.golden import TOLERANCE, files, golden
 from polyseme import Elmo
 
 INFERENCE = "bilm-tf-generated/inference"

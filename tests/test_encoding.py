@@ -9,11 +9,12 @@ from polyseme.encoding import Encoding, joined_offsets, mix_weights
 from polyseme.errors import ConfigError, InputError
 
 TOKENS = ["the", "present", "of", "the", "past"]
+EDGES = np.array([[101, 102, 103, 104], [-1, -1, -1, -1], [201, 202, 203, 204]], np.float32)
 
 
 def encoding(mix: tuple[float, ...] = (0.5, 0.5)) -> Encoding:
-    layers = np.arange(2 * 5 * 3, dtype=np.float32).reshape(2, 5, 3)
-    return Encoding(" ".join(TOKENS), TOKENS, layers, joined_offsets(TOKENS), [(0, 5)], mix)
+    layers = np.arange(2 * 5 * 4, dtype=np.float32).reshape(2, 5, 4)
+    return Encoding(" ".join(TOKENS), TOKENS, layers, joined_offsets(TOKENS), [(0, 2), (2, 2), (2, 5)], mix, EDGES)
 
 
 def test_vectors_are_the_weighted_sum_of_the_layers() -> None:
@@ -42,13 +43,28 @@ def test_a_word_that_is_not_there_is_an_error_with_the_tokens() -> None:
 def test_the_mean_is_one_vector_for_the_text() -> None:
     one = encoding()
     np.testing.assert_allclose(one.mean(), one.vectors.mean(axis=0), rtol=1e-6)
-    empty = Encoding("", [], np.zeros((2, 0, 3), dtype=np.float32), joined_offsets([]), [], (0.5, 0.5))
-    np.testing.assert_array_equal(empty.mean(), np.zeros(3))
-    assert len(empty) == 0 and empty.vectors.shape == (0, 3)
+    nothing = np.zeros((2, 0, 4), dtype=np.float32)
+    empty = Encoding("", [], nothing, joined_offsets([]), [], (0.5, 0.5), np.zeros((0, 4), np.float32))
+    np.testing.assert_array_equal(empty.mean(), np.zeros(4))
+    assert len(empty) == 0 and empty.vectors.shape == empty.place.shape == (0, 4)
+
+
+def test_a_place_is_what_stands_before_and_after_within_the_sentence() -> None:
+    """The second sentence is empty."""
+    one = encoding()
+    forward, backward = one.layers[-1, :, :2], one.layers[-1, :, 2:]
+    expected = [
+        [101, 102, *backward[1]],
+        [*forward[0], 103, 104],
+        [201, 202, *backward[3]],
+        [*forward[2], *backward[4]],
+        [*forward[3], 203, 204],
+    ]
+    np.testing.assert_array_equal(one.place, np.array(expected, np.float32))
 
 
 def test_it_shows_itself_in_one_line() -> None:
-    assert repr(encoding()) == "Encoding('the present of the past', 5 tokens, 2 layers of 3)"
+    assert repr(encoding()) == "Encoding('the present of the past', 5 tokens, 2 layers of 4)"
 
 
 def test_offsets_of_joined_tokens_point_at_them() -> None:

@@ -6,6 +6,7 @@ elmo.encode("Here is your birthday present.")["present"]
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,22 +19,26 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from polyseme.bilm_config import BiLMConfig
 from polyseme.encoding import Encoding, Floats, Mix, joined_offsets, mix_weights
+from polyseme.engine.device_engine import DeviceEngine
 from polyseme.engine.engine import Engine
 from polyseme.engine.progress import Progress
+from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
-from polyseme.nn.bilm import BiLM, BiLMState
-from polyseme.nn.config import BiLMConfig
+from polyseme.jobs.windows import windows
+from polyseme.nn.bilm import BiLM
 from polyseme.target import read_target
+from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import Sentence, split_text
 from polyseme.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from polyseme.lm.lexicon import Direction, Substitute
-    from polyseme.lm.score import Score
+    from polyseme.lm.scoring import Score
 
 State = Literal["reset", "warm", "carry"]
 Item = str | Sequence[str]
@@ -71,41 +76,50 @@ class Elmo:
         stored: StoredModel,
         *,
         device: str = "auto",
-        state: State = "reset",
+        state: State | None = None,
         mix: Mix = None,
         cache_mb: float = 256,
-        lang: str | None = None,
+        lang: Language | None = None,
     ) -> None:
-        if state not in get_args(State):
+        if state is not None and state not in get_args(State):
             raise ConfigError(f"state is {state!r}, but should be one of: {', '.join(get_args(State))}")
         self.stored = stored
-        self.state: State = state
+        self.state: State = state or card_state(stored)
         self.device = choose_device(device)
-        self.mix = mix_weights(mix, stored.config.layers + 1)
-        self.lang = lang or card_language(stored)
-        self.engine = Engine(stored, cache_mb=cache_mb, device=self.device)
-        self._memory: BiLMState | None = None
-        if state == "warm":
-            _, self._memory = self.engine.encode_carrying([WARM_TEXT.split()])
+        self.mix = mix_weights(card_mix(stored) if mix is None else mix, stored.config.layers + 1)
+        self._language: Language = lang or card_language(stored)
+        self.lang = language_name(self._language)
+        self.engine: Engine | DeviceEngine
+        if self.device.type == "cpu":
+            self.engine = Engine(stored, cache_mb=cache_mb)
+        else:
+            self.engine = DeviceEngine(stored, str(self.device))
+        self._memory: ReadingState | None = None
+        if self.state == "warm":
+            _, self._memory = self.engine.encode_carrying([warm_text(stored).split()])
 
     @classmethod
     def from_pretrained(
         cls,
         model: str | Path = "en",
         *,
+        options: str | Path | None = None,
         device: str = "auto",
-        state: State = "reset",
+        state: State | None = None,
         mix: Mix = None,
         cache_mb: float = 256,
-        lang: str | None = None,
+        lang: Language | None = None,
     ) -> Elmo:
-        """A bundled model ("en", "ko", "zh"), a folder, an archive, an HDF5 file beside its options, or a hub id.
+        """A model by its name ("en", "original", "seqvec", "nlpl:201"), path, address or hub id.
 
-        ``mix``: the weights of the layers in ``Encoding.vectors``, a layer's number, or "top"; by default their mean.
-        ``cache_mb`` bounds the memory for the vectors of tokens seen before. ``lang`` says how to split text, where the
-        model itself does not, or says it wrong.
+        A path is a folder, an archive, or an HDF5 file; ``options`` says where the options of HDF5 weights are, if they
+        are not beside them. ``state``, ``mix`` and ``lang`` are as the model says, unless given: where a sentence
+        starts ("reset"); the weights of the layers in ``Encoding.vectors``, a layer's number, "top" or "sum" (their
+        mean); how text is split (rules for every script), or a function of your own that splits it. ``cache_mb`` bounds
+        the memory for the vectors of tokens seen before.
         """
-        return cls(load(model), device=device, state=state, mix=mix, cache_mb=cache_mb, lang=lang)
+        stored = load(model, options=options)
+        return cls(stored, device=device, state=state, mix=mix, cache_mb=cache_mb, lang=lang)
 
     @property
     def config(self) -> BiLMConfig:
@@ -122,6 +136,15 @@ class Elmo:
         return self.stored.fingerprint()
 
     @cached_property
+    def identity(self) -> str:
+        """The fingerprint and, unless it is the zero state, where a sentence starts: all that vectors depend on."""
+        if self.state == "reset":
+            return self.fingerprint
+        text = warm_text(self.stored)
+        read = "" if text == WARM_TEXT else f"-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        return f"{self.fingerprint}-{self.state}{read}"
+
+    @cached_property
     def bilm(self) -> BiLM:
         """The network for PyTorch users; ``bilm(elmo.ids(sentences))``."""
         return self.stored.bilm().to(self.device)
@@ -130,7 +153,7 @@ class Elmo:
         """The sentences of a text, each with its tokens and their offsets."""
         if not isinstance(text, str):
             raise InputError(f"a text should be a string, but {_shown(text)} is of type {type(text).__name__}")
-        return split_text(text, self.lang)
+        return split_text(text, self._language)
 
     def ids(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Sentences of tokens → ids [B, T, K] with boundaries, for ``bilm``."""
@@ -187,46 +210,41 @@ class Elmo:
 
     def _windows(self, texts: Iterable[_Text]) -> Iterator[list[_Text]]:
         """Texts in groups of about ``WINDOW_POSITIONS``; one by one where state is carried from text to text."""
-        limit = 0 if self.state == "carry" else WINDOW_POSITIONS
-        window, positions = list[_Text](), 0
-        for text in texts:
-            window.append(text)
-            positions += text.positions
-            if positions >= limit:
-                yield window
-                window, positions = [], 0
-        if window:
-            yield window
+        return windows(texts, lambda text: text.positions, 0 if self.state == "carry" else WINDOW_POSITIONS)
 
     def _encode_together(self, texts: list[_Text], progress: Progress | None = None) -> list[Encoding]:
         sentences = [sentence for text in texts for sentence in text.sentences]
         layers = iter(self._run(sentences, progress))
-        return [self._encoding(text, [next(layers).numpy() for _ in text.sentences]) for text in texts]
+        return [self._encoding(text, [next(layers) for _ in text.sentences]) for text in texts]
 
-    def _run(self, sentences: list[Sequence[str]], progress: Progress | None) -> list[Tensor]:
-        """Sentences → layers [L+1, N, W] each, from the state that ``self.state`` says."""
+    def _run(self, sentences: list[Sequence[str]], progress: Progress | None) -> list[Floats]:
+        """Sentences → layers [L+1, N+2, W] each, boundaries included, from the state that ``self.state`` says."""
         if self.state == "carry":
             start = self._memory.rows(len(sentences)) if self._memory else None
-            layers, final = self.engine.encode_carrying(sentences, start, progress=progress)
+            layers, final = self.engine.encode_carrying(sentences, start, keep_boundaries=True, progress=progress)
             self._memory = self._memory.replace_rows(final) if self._memory else final
             return layers
-        return self.engine.encode(sentences, self.start(len(sentences)), progress=progress)
+        return self.engine.encode(sentences, self.start(len(sentences)), keep_boundaries=True, progress=progress)
 
-    def start(self, count: int) -> BiLMState | None:
+    def start(self, count: int) -> ReadingState | None:
         """Where so many sentences start if the state is not carried: None for the zero state."""
         return self._memory.expand(count) if self._memory else None
 
     def _encoding(self, text: _Text, layers: list[Floats]) -> Encoding:
+        """``layers``: of each sentence [L+1, N+2, W], boundaries included."""
         ends = np.cumsum([len(sentence) for sentence in text.sentences], dtype=np.int64).tolist()
-        if not layers:
-            layers = [np.zeros((self.config.layers + 1, 0, self.config.width), dtype=np.float32)]
+        nothing, size = np.zeros((self.config.layers + 1, 0, self.config.width), np.float32), self.config.projection
+        inside = [one[:, 1:-1] for one in layers]
+        edges = [np.concatenate([one[-1, 0, :size], one[-1, -1, size:]]) for one in layers]
         return Encoding(
             text=text.text,
             tokens=list(chain.from_iterable(text.sentences)),
-            layers=layers[0] if len(layers) == 1 else np.concatenate(layers, axis=1),
+            layers=inside[0] if len(inside) == 1 else np.concatenate([nothing, *inside], axis=1),
             offsets=text.offsets,
             sentences=list(zip([0, *ends[:-1]], ends, strict=False)),
             mix=self.mix,
+            edges=np.stack(edges) if edges else nothing[0],
+            directions=self.config.directions,
         )
 
     def similarity(self, first: str, second: str) -> Floats:
@@ -254,7 +272,7 @@ class Elmo:
 
         An item of a list is a text, or a sentence that is split into tokens already.
         """
-        from polyseme.lm.score import score, score_stream
+        from polyseme.lm.scoring import score, score_stream
 
         return score(self, text) if isinstance(text, str) else list(score_stream(self, text))
 
@@ -262,7 +280,7 @@ class Elmo:
         self, text: str, k: int = 10, *, direction: Direction = "both", exclude_original: bool = False
     ) -> list[Substitute]:
         """The ``k`` likeliest words in the place of the one in brackets: "Here is your birthday [present]." """
-        from polyseme.lm.substitutes import substitutes
+        from polyseme.lm.substitution import substitutes
 
         return substitutes(self, text, k, direction=direction, exclude_original=exclude_original)
 
@@ -293,6 +311,21 @@ def card_language(stored: StoredModel) -> str:
     """How the model's card says that text is split; rules for every script where it says nothing."""
     languages = stored.card.get("languages") or ["any"]
     return str(stored.card.get("tokenization") or languages[0])
+
+
+def card_state(stored: StoredModel) -> State:
+    """Where the model's card says that a sentence starts; at the zero state where it says nothing."""
+    return "warm" if stored.card.get("state") in ("warm", "carry") else "reset"
+
+
+def warm_text(stored: StoredModel) -> str:
+    """What the model reads before a sentence that starts warm."""
+    return str(stored.card.get("warm_text") or WARM_TEXT)
+
+
+def card_mix(stored: StoredModel) -> Mix:
+    """How the model's card says that layers are mixed; their mean where it says nothing."""
+    return "sum" if stored.card.get("mix") == "sum" else None
 
 
 def _checked_list(items: object, what: str) -> Sequence[str]:

@@ -24,8 +24,10 @@ class Encoding:
     tokens: list[str]
     layers: Floats  # [L+1, N, W]
     offsets: npt.NDArray[np.int64]  # [N, 2]: tokens[n] is text[offsets[n, 0]:offsets[n, 1]]
-    sentences: list[tuple[int, int]]  #: first token and end of each sentence
+    sentences: list[tuple[int, int]]  #: first token and end of each of the S sentences
     mix: tuple[float, ...]  #: the weight of each layer in ``vectors``
+    edges: Floats  # [S, W]: the top layer's forward state at ``<S>`` and backward state at ``</S>``
+    directions: int = 2  #: 1 for a model that reads forward only
 
     @cached_property
     def vectors(self) -> Floats:
@@ -35,6 +37,21 @@ class Encoding:
             if weight:
                 mixed += np.float32(weight) * layer
         return mixed
+
+    @cached_property
+    def place(self) -> Floats:
+        """What the words around each token say about its place, [N, W]: the token itself plays no part.
+
+        That is the forward state before the token and the backward state after it, which the language model predicts
+        the token from; at the end of a sentence they are those of its boundary.
+        """
+        size = self.layers.shape[2] // self.directions
+        place = np.empty(self.layers.shape[1:], dtype=np.float32)
+        place[1:, :size], place[:-1, size:] = self.layers[-1, :-1, :size], self.layers[-1, 1:, size:]
+        for (begin, end), edge in zip(self.sentences, self.edges, strict=True):
+            if end > begin:
+                place[begin, :size], place[end - 1, size:] = edge[:size], edge[size:]
+        return place
 
     def find(self, word: str) -> list[int]:
         """The positions of a token, as it is spelled."""
@@ -64,9 +81,11 @@ class Encoding:
 
 
 def mix_weights(mix: Mix, layers: int) -> tuple[float, ...]:
-    """One weight per layer: uniform for None, one layer for its number or "top", or the weights that are given."""
+    """One weight per layer: uniform for None, all 1 for "sum", one layer for its number or "top", or those given."""
     if mix is None:
         return (1 / layers,) * layers
+    if isinstance(mix, str) and mix == "sum":
+        return (1.0,) * layers
     layer = layers - 1 if isinstance(mix, str) and mix == "top" else mix
     if isinstance(layer, int) and not isinstance(layer, bool) and -layers <= layer < layers:
         return tuple(float(number == layer % layers) for number in range(layers))
@@ -75,7 +94,9 @@ def mix_weights(mix: Mix, layers: int) -> tuple[float, ...]:
     except (TypeError, ValueError):
         weights = ()
     if not weights or not all(map(math.isfinite, weights)):
-        raise ConfigError(f"mix is {mix!r}, but should be a layer from 0 to {layers - 1}, 'top', or {layers} weights")
+        raise ConfigError(
+            f"mix is {mix!r}, but should be a layer from 0 to {layers - 1}, 'top', 'sum', or {layers} weights"
+        )
     if len(weights) != layers:
         raise ConfigError(
             f"mix has {len(weights)} weights, but the model has {layers} layers, the token layer included"

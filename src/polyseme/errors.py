@@ -3,10 +3,12 @@
     PolysemeError              the user can do something about it; the command line prints one sentence
     ├── InputError             text, tokens or a data file that cannot be used
     ├── FormatError            a model on disk that cannot be read, or is not what it says
+    │   ├── DownloadError      a release whose files cannot be fetched, or are not what they were
     │   ├── MissingTensor      an array that the format promises is not there
     │   └── WrongShape         an array is there, with another shape than the options say
     ├── ConfigError            a setting that does not fit: options, a recipe, an argument
     ├── JobError               a long job that cannot start, resume or finish
+    ├── PluginError            another package adds something to polyseme, and it cannot be used
     └── MissingExtra           a feature whose optional packages are not installed
 
 A message says what was expected, what was found and what to do, in one sentence. Inner code states the fact
@@ -34,6 +36,10 @@ class FormatError(PolysemeError):
     """A model on disk that cannot be read."""
 
 
+class DownloadError(FormatError):
+    """A release whose files cannot be fetched, or are not what they were."""
+
+
 class MissingTensor(FormatError):
     """An array that the format promises is not there."""
 
@@ -56,6 +62,10 @@ class ConfigError(PolysemeError):
 
 class JobError(PolysemeError):
     """A long job that cannot start, resume or finish."""
+
+
+class PluginError(PolysemeError):
+    """What another package adds to polyseme cannot be used."""
 
 
 class MissingExtra(PolysemeError):

@@ -1,87 +1,188 @@
-"""The packed LSTM: the numbers of the readable one, with few operations, in memory that does not grow with length."""
+"""The packed LSTM, in the kernel and on numpy: the numbers of the readable one, in memory that does not grow."""
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from engine.random_models import SMALL, random_model
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from helpers.kernel_libraries import same_bits
+from helpers.random_models import SMALL, random_model
+from polyseme.bilm_config import BiLMConfig
+from polyseme.engine.compiled import CompiledDirection, output_factor
 from polyseme.engine.engine import Engine
-from polyseme.engine.plan import CHUNK_SLOTS, plan_batches
-from polyseme.engine.recurrence import Direction, Layer, LayerWeights
+from polyseme.engine.plan import plan_batches
+from polyseme.engine.reading_job import ReadingJob
+from polyseme.engine.recurrence import Direction, chunks
+from polyseme.engine.state import ReadingState
+from polyseme.engine.weights import PRECISIONS, Precision, arrays, layer_weights
 from polyseme.formats.model import StoredModel
+from polyseme.kernel.library import Library, available, load
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.config import BiLMConfig
-from polyseme.nn.lstm import CellState
+
+#: None: numpy
+LIBRARIES: list[Library | None] = [None, *map(load, available())]
+every_path = pytest.mark.parametrize(
+    "library", LIBRARIES, ids=lambda library: library.instruction_set if library else "numpy"
+)
+
+Layers = list[Any]
 
 
-def direction(stored: StoredModel, number: int) -> Direction:
-    return Direction(stored.config, stored.tensors, number)
+def read(
+    library: Library | None,
+    stored: StoredModel,
+    lengths: list[int],
+    direction: int = 0,
+    *,
+    precision: Precision = "float32",
+    start: ReadingState | None = None,
+    keep_boundaries: bool = True,
+) -> tuple[Layers, ReadingState, Any, Any]:
+    """One direction over sentences of random tokens: their layers, final states, tokens and table."""
+    config, rng = stored.config, np.random.default_rng(len(lengths))
+    weights = [layer_weights(config, arrays(stored.tensors), direction, layer) for layer in range(config.layers)]
+    reader: Any
+    if library is None:
+        reader = Direction(config, weights, precision)
+    else:
+        reader = CompiledDirection(library, config, weights, precision)
+    table = rng.standard_normal((7, config.projection), np.float32)
+    tokens = [rng.integers(0, 7, length) for length in lengths]
+    rows, begins = np.concatenate(tokens), list(accumulate(lengths, initial=0))
+    kept = [length if keep_boundaries else length - 2 for length in lengths]
+    layers = [np.full((config.layers + 1, count, config.width), np.nan, np.float32) for count in kept]
+    final = ReadingState.zero(config, len(lengths))
+    for batch in plan_batches(lengths):
+        for _ in reader.read(ReadingJob(batch, direction, rows, begins, table, layers, keep_boundaries, start, final)):
+            pass
+    size = config.projection
+    mine = [one[:, :, direction * size : (direction + 1) * size] for one in layers]
+    return mine, final, tokens, table
 
 
-@pytest.mark.parametrize("projection", [8, 24])
-def test_a_layer_agrees_with_the_readable_lstm(projection: int) -> None:
-    config = BiLMConfig(characters=SMALL.characters, cell=24, projection=projection, cell_clip=0.5, projection_clip=0.4)
+def expected(
+    stored: StoredModel, tokens: Any, table: Any, direction: int, start: ReadingState | None
+) -> tuple[Layers, list[Any], list[Any]]:
+    """The same by the readable network, sentence by sentence."""
+    stack = stored.bilm().directions[direction]
+    layers, hs, cs = [], [], []
+    for number, rows in enumerate(tokens):
+        order = rows[::-1].copy() if direction else rows
+        x = torch.from_numpy(table[order])[None]  # [1, T, D]
+        mask = torch.ones(1, len(rows), dtype=torch.bool)
+        states = [cell.zero_state(1) for cell in stack.cells]
+        if start is not None:
+            both = zip(start.h[direction, :, number], start.c[direction, :, number], strict=True)
+            states = [type(states[0])(torch.from_numpy(h)[None], torch.from_numpy(c)[None]) for h, c in both]
+        with torch.no_grad():
+            outputs, finals = stack(x, mask, states)
+        found = np.concatenate([x.numpy(), *(output.numpy() for output in outputs)])  # [L+1, T, D]
+        layers.append(found[:, ::-1] if direction else found)
+        hs.append([final.h[0].numpy() for final in finals])
+        cs.append([final.c[0].numpy() for final in finals])
+    return layers, hs, cs
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> BiLMConfig:
+    size = draw(st.sampled_from((1, 3, 8, 16, 33)))
+    clip = st.none() | st.floats(0.05, 1)
+    return replace(
+        SMALL,
+        projection=size,
+        cell=size + draw(st.sampled_from((0, 1, 16, 50))),
+        layers=draw(st.integers(1, 3)),
+        cell_clip=draw(clip),
+        projection_clip=draw(clip),
+        skip_connections=draw(st.booleans()),
+    )
+
+
+@every_path
+@settings(max_examples=30)
+@given(
+    networks(), st.lists(st.integers(2, 40), min_size=1, max_size=20), st.integers(0, 1), st.booleans(), st.booleans()
+)
+def test_it_agrees_with_the_readable_lstm(
+    library: Library | None, config: BiLMConfig, lengths: list[int], direction: int, started: bool, keep: bool
+) -> None:
+    stored = random_model(config, spread=0.15)
+    rng, shape = np.random.default_rng(1), (2, config.layers, len(lengths))
+    start = None
+    if started:
+        h, c = (rng.standard_normal((*shape, size), np.float32) for size in (config.projection, config.cell))
+        start = ReadingState(h, c)
+    found, final, tokens, table = read(library, stored, lengths, direction, start=start, keep_boundaries=keep)
+    layers, hs, cs = expected(stored, tokens, table, direction, start)
+    for one, other in zip(found, layers, strict=True):
+        np.testing.assert_allclose(one, other if keep else other[:, 1:-1], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(final.h[direction].swapaxes(0, 1), hs, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(final.c[direction].swapaxes(0, 1), cs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(len(same_bits()) < 2, reason="only one library with fused multiply-add can run here")
+@pytest.mark.parametrize("precision", PRECISIONS)
+@settings(max_examples=20)
+@given(networks(), st.lists(st.integers(2, 30), min_size=1, max_size=30))
+def test_all_instruction_sets_give_the_same_bits(precision: Precision, config: BiLMConfig, lengths: list[int]) -> None:
     stored = random_model(config)
-    lengths = [9, 9, 4, 1]
-    (batch,) = plan_batches(lengths)
-    x = torch.randn(4, 9, projection)
-    start = CellState(torch.randn(4, projection), torch.randn(4, 24))
-    mask = torch.arange(9)[None, :] < torch.tensor(lengths)[:, None]
-    with torch.no_grad():
-        expected, final = stored.bilm().directions[0].cells[0](x, mask, start)
-    places = torch.from_numpy(batch.places()[0])
-    layer = Layer(config, LayerWeights.of(config, stored.tensors, 0, 0))
-    layer.start(4, start)
-    (chunk,) = batch.chunks(width=96)
-    with torch.inference_mode():
-        found = layer.run(x[mask][places], chunk)
-    torch.testing.assert_close(found, expected[mask][places], rtol=0, atol=1e-5)
-    torch.testing.assert_close(layer.state().h, final.h, rtol=0, atol=1e-5)
-    torch.testing.assert_close(layer.state().c, final.c, rtol=0, atol=1e-5)
+    best, *others = (read(library, stored, lengths, precision=precision)[0] for library in reversed(same_bits()))
+    for other in others:
+        assert all(map(np.array_equal, best, other))
 
 
-def test_the_sink_gets_every_layer_of_every_slot_in_order() -> None:
-    stored = random_model()
-    (batch,) = plan_batches([700, 300])
-    table, rows = torch.randn(5, 8), torch.randint(0, 5, (1000,))
-    seen: list[tuple[int, slice]] = []
-    with torch.inference_mode():
-        direction(stored, 0).run(batch, rows, table, None, lambda layer, slots, values: seen.append((layer, slots)))
-    for number in range(3):
-        slots = [place for layer, place in seen if layer == number]
-        assert slots[0].start == 0 and slots[-1].stop == 1000
-        assert all(before.stop == after.start for before, after in itertools.pairwise(slots))
-        assert all(place.stop - place.start <= CHUNK_SLOTS for place in slots)
+@every_path
+@pytest.mark.parametrize(("precision", "tolerance"), [("float16", 2e-3), ("int8", 0.15)])
+def test_fewer_bits_are_near(library: Library | None, precision: Precision, tolerance: float) -> None:
+    stored = random_model(replace(SMALL, cell=100, projection=40), spread=0.15)
+    full = np.concatenate(read(library, stored, [30] * 9)[0], axis=1)
+    fewer = np.concatenate(read(library, stored, [30] * 9, precision=precision)[0], axis=1)
+    assert 0 < np.abs(fewer - full).max() < tolerance
+    cosines = (full * fewer).sum(axis=2) / np.linalg.norm(full, axis=2) / np.linalg.norm(fewer, axis=2)
+    assert cosines.min() > 0.999
 
 
-def test_where_a_chunk_ends_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = random_model()
-    (batch,) = plan_batches([40, 31, 7])
-    table, rows = torch.randn(5, 8), torch.randint(0, 5, (78,))
-
-    def run() -> torch.Tensor:
-        found = torch.zeros(3, 78, 8)
-        with torch.inference_mode():
-            direction(stored, 1).run(
-                batch, rows, table, None, lambda layer, slots, values: found[layer, slots].copy_(values)
-            )
-        return found
-
-    whole = run()
-    monkeypatch.setattr("polyseme.engine.plan.CHUNK_SLOTS", 5)
-    torch.testing.assert_close(run(), whole, rtol=0, atol=1e-6)
+@every_path
+def test_weights_that_fit_float16_lose_nothing(library: Library | None) -> None:
+    stored = random_model(replace(SMALL, cell=100, projection=40))
+    halves = {name: tensor.half().float() for name, tensor in stored.tensors.items()}
+    exact = StoredModel(stored.config, halves, stored.indexer)
+    full, half = (read(library, exact, [9, 5], precision=precision)[0] for precision in PRECISIONS[:2])
+    assert all(map(np.array_equal, full, half))
 
 
-def test_tanh_written_with_sigmoid_loses_no_more_than_rounding() -> None:
-    """Against the network in double precision: as close as the network in single precision is."""
+def test_no_sum_of_rounded_outputs_can_overflow() -> None:
+    for cell in (1, 16, 17, 512, 1000, 1024, 4096, 100_000):
+        filled = -(-cell // 16) * 16
+        assert filled * 127 * output_factor(cell) < 2**31
+        assert output_factor(cell) <= 2**14
+
+
+@every_path
+def test_where_a_chunk_ends_makes_no_difference(library: Library | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sentence that is read in many chunks, and its first part, which is read in one."""
+    stored = random_model(replace(SMALL, bidirectional=False))
+    found, _, tokens, table = read(library, stored, [700, 300, 2])
+    layers, _, _ = expected(stored, tokens, table, 0, None)
+    for one, other in zip(found, layers, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
+    monkeypatch.setattr("polyseme.engine.recurrence.CHUNK_SLOTS", 7)
+    assert all(sum(chunk) <= 7 for chunk in chunks(plan_batches([700, 300, 2])[0]))
+
+
+def test_it_is_as_exact_as_the_network_in_single_precision() -> None:
     stored = random_model(BiLMConfig(characters=SMALL.characters, cell=96, projection=16), spread=0.2)
     bilm: BiLM = stored.bilm()
     ids = torch.from_numpy(stored.indexer.batch([["a", "cat", "sat", "on", "the", "mat"] * 5]))
     with torch.no_grad():
-        single = bilm(ids).layers[:, 0]
-        double = bilm.double()(ids).layers[:, 0]
+        single = bilm(ids).layers[:, 0].numpy()
+        double = bilm.double()(ids).layers[:, 0].numpy()
     found = Engine(stored).encode([["a", "cat", "sat", "on", "the", "mat"] * 5], keep_boundaries=True)[0]
-    assert (found - double).abs().max() <= 4 * (single - double).abs().max() + 1e-6
+    assert np.abs(found - double).max() <= 4 * np.abs(single - double).max() + 1e-6

@@ -2,48 +2,72 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
-from engine.random_models import BYTES, TOKENS, configs, indexer_for, random_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.random_models import TOKENS, configs, random_model
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
+from polyseme.engine.compiled_tokens import CompiledTokenEncoder
 from polyseme.engine.token_encoder import TokenEncoder
+from polyseme.engine.weights import arrays, token_weights
 from polyseme.formats.model import StoredModel
-from polyseme.nn.config import BiLMConfig, CharacterConfig
+from polyseme.kernel.library import Library, available, load
+
+#: None: numpy
+LIBRARIES: list[Library | None] = [None, *map(load, available())]
+every_path = pytest.mark.parametrize(
+    "library", LIBRARIES, ids=lambda library: library.instruction_set if library else "numpy"
+)
 
 
-def encode(stored: StoredModel, tokens: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
+def encode(library: Library | None, stored: StoredModel, tokens: list[str]) -> tuple[Any, Any]:
     """What the fast and the reference encoder say of some tokens and the boundaries. [R, D] each"""
     indexer = stored.indexer
-    rows = torch.tensor([indexer.begin_row(), indexer.end_row(), *(indexer.row(token) for token in tokens)])
-    encoder = TokenEncoder(stored.config, stored.tensors, indexer.characters.padding if indexer.characters else 0)
-    found = torch.full((len(rows), stored.config.projection), torch.nan)
-    for group in encoder.groups(rows):
-        found[group] = encoder.encode(rows[group])
+    rows = np.array([indexer.begin_row(), indexer.end_row(), *(indexer.row(token) for token in tokens)])
+    weights = token_weights(stored.config, arrays(stored.tensors))
+    encoder: Any = TokenEncoder(stored.config, weights)
+    if library is not None:
+        encoder = CompiledTokenEncoder(library, stored.config, weights, "float32")
     with torch.no_grad():
-        return found, stored.bilm().token_encoder(rows)
+        return encoder.encode(rows, counts(stored, rows)), stored.bilm().token_encoder(torch.from_numpy(rows)).numpy()
 
 
-@settings(max_examples=60)
-@given(configs(), st.lists(st.sampled_from(TOKENS) | st.text(max_size=20), max_size=30))
-def test_it_agrees_with_the_reference(config: BiLMConfig, tokens: list[str]) -> None:
-    found, expected = encode(random_model(config), tokens)
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+def counts(stored: StoredModel, rows: Any) -> Any:
+    """Characters before the padding."""
+    characters = stored.indexer.characters
+    if characters is None:
+        return np.zeros(len(rows), np.int64)
+    ids = rows[:, -characters.max_characters :]
+    return np.array([max(n + 1 for n, i in enumerate(row) if i != characters.padding) for row in ids])
 
 
-@pytest.mark.parametrize("columns", [3, 4, 5, 7, 8, 9, 16, 50])
-def test_rows_that_are_too_short_for_a_window_of_padding(columns: int) -> None:
+@every_path
+@settings(max_examples=30)
+@given(configs(), st.lists(st.sampled_from(TOKENS) | st.text(max_size=20), max_size=40))
+def test_it_agrees_with_the_reference(library: Library | None, config: BiLMConfig, tokens: list[str]) -> None:
+    found, expected = encode(library, random_model(config), tokens)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@every_path
+@pytest.mark.parametrize("columns", [3, 4, 5, 7, 8, 9, 16, 50, 100])
+def test_rows_that_are_too_short_for_a_window_of_padding(library: Library | None, columns: int) -> None:
     """Windows that would reach beyond the row must not count, for any filter width."""
     filters = tuple((width, 5) for width in range(1, min(columns, 7) + 1))
     config = BiLMConfig(
         characters=CharacterConfig(alphabet=261, max_characters=columns, filters=filters), cell=8, projection=4
     )
-    found, expected = encode(random_model(config), ["a" * n for n in range(columns + 3)])
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    found, expected = encode(library, random_model(config), ["a" * n for n in range(columns + 3)])
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_the_maximum_counts_a_window_of_padding_alone() -> None:
+@every_path
+def test_the_maximum_counts_a_window_of_padding_alone(library: Library | None) -> None:
     """The originals pool over padding too: where only padding makes a filter positive, it must show."""
     config = BiLMConfig(
         characters=CharacterConfig(alphabet=261, dim=2, filters=((2, 3),), highways=0),
@@ -55,16 +79,11 @@ def test_the_maximum_counts_a_window_of_padding_alone() -> None:
     tensors["token_encoder.characters.embedding.weight"][261] = 1.0
     tensors["token_encoder.characters.convolutions.0.weight"] = torch.ones(3, 2, 2)
     tensors["token_encoder.characters.convolutions.0.bias"] = torch.zeros(3)
-    found, _ = encode(StoredModel(config, tensors, stored.indexer), ["word"])
+    found, _ = encode(library, StoredModel(config, tensors, stored.indexer), ["word"])
     assert found[2].tolist() == [4.0, 4.0, 4.0]
 
 
-def test_groups_are_bounded_and_hold_every_row_once() -> None:
-    config = BiLMConfig(characters=BYTES, cell=8, projection=4)
-    stored, indexer = random_model(config), indexer_for(config)
-    encoder = TokenEncoder(config, stored.tensors, 261)
-    rows = torch.tensor([indexer.row("x" * (n % 45)) for n in range(2000)])
-    groups = encoder.groups(rows)
-    assert sorted(torch.cat(groups).tolist()) == list(range(2000))
-    assert all(len(group) * 49 <= 2 * 2048 or len(group) < 700 for group in groups)
-    assert len(groups) > 10
+@every_path
+def test_no_tokens_no_vectors(library: Library | None) -> None:
+    found, expected = encode(library, random_model(), [])
+    assert found.shape == expected.shape == (2, 8)

@@ -12,7 +12,7 @@ Read backwards, each sentence is reversed within its own length; the active coun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,22 +20,10 @@ import numpy.typing as npt
 
 Places = npt.NDArray[np.int64]
 
-#: Sentences in a batch: with more rows a matrix product gets no faster.
-BATCH_SENTENCES = 64
+#: Sentences in a batch: with more rows a matrix product gets no faster, with fewer than the second it gets slower.
+MOST_SENTENCES, FEWEST_SENTENCES = 64, 8
 #: Positions in a batch, so that long sentences do not make a large one.
-BATCH_POSITIONS = 8192
-#: Slots whose gates are computed at once, and the numbers that these may be: they should stay in the cache, and an
-#: allocator that takes small blocks again and again gives large ones back to the system each time.
-CHUNK_SLOTS, CHUNK_NUMBERS = 256, 4 * 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Consecutive steps of a batch: ``active[i]`` sentences in the i-th, on slots ``start`` … ``stop``."""
-
-    start: int
-    stop: int
-    active: list[int]
+MOST_POSITIONS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,51 +52,38 @@ class Batch:
         active: list[int] = (len(lengths) - np.cumsum(ended)[:-1]).tolist()
         return active
 
-    def places(self) -> tuple[Places, Places]:
-        """For each slot the position it holds, forward and backward; positions are counted sentence by sentence."""
+    def places(self, backward: bool) -> Places:
+        """For each slot the position it holds; positions are counted sentence by sentence."""
         lengths = np.array(self.lengths)
         starts = np.cumsum(lengths) - lengths
         active = np.array(self.active())
         step = np.repeat(np.arange(len(active)), active)
         row = np.arange(len(step)) - np.repeat(np.cumsum(active) - active, active)
-        return starts[row] + step, starts[row] + lengths[row] - 1 - step
+        places: Places = starts[row] + (lengths[row] - 1 - step if backward else step)
+        return places
 
-    def targets(self, keep_boundaries: bool) -> tuple[Places, list[int]]:
-        """For each position the output row it goes to, and the rows of each sentence.
-
-        A boundary that is not kept goes to one row behind all others.
-        """
+    def targets(self, keep_boundaries: bool) -> Places:
+        """For each position the row it goes to when all kept positions are counted; −1: it is not kept."""
         if keep_boundaries:
-            return np.arange(self.positions), self.lengths
-        sizes = [length - 2 for length in self.lengths]
+            return np.arange(self.positions)
         ends = np.cumsum(self.lengths)
-        inside = np.ones(self.positions, dtype=bool)
-        inside[ends - 1] = inside[ends - self.lengths] = False
-        targets = np.full(self.positions, sum(sizes), dtype=np.int64)
-        targets[inside] = np.arange(sum(sizes))
-        return targets, sizes
-
-    def chunks(self, width: int) -> Iterator[Chunk]:
-        """All steps in order, in chunks of one step or more, bounded for gates of ``width`` numbers a slot."""
-        slots = min(CHUNK_SLOTS, CHUNK_NUMBERS // width)
-        start, stop, active = 0, 0, list[int]()
-        for count in self.active():
-            if active and stop - start + count > slots:
-                yield Chunk(start, stop, active)
-                start, active = stop, []
-            stop += count
-            active.append(count)
-        yield Chunk(start, stop, active)
+        kept = np.ones(self.positions, dtype=bool)
+        kept[ends - 1] = kept[ends - self.lengths] = False
+        return np.where(kept, np.cumsum(kept) - 1, -1)
 
 
-def plan_batches(lengths: Sequence[int], most: int = BATCH_POSITIONS) -> list[Batch]:
-    """Every sentence, given by its length, in a batch of at most ``most`` positions or alone; longest first."""
+def plan_batches(lengths: Sequence[int], parts: int = 1, most: int = MOST_POSITIONS) -> list[Batch]:
+    """Every sentence, given by its length, in a batch of at most ``most`` positions or alone; longest first.
+
+    There are at least ``parts`` batches, unless they would get too small.
+    """
     order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+    largest = min(MOST_SENTENCES, max(FEWEST_SENTENCES, -(-len(lengths) // parts)))
     batches: list[Batch] = []
     members: list[int] = []
     positions = 0
     for number in order:
-        if members and (len(members) == BATCH_SENTENCES or positions + lengths[number] > most):
+        if members and (len(members) == largest or positions + lengths[number] > most):
             batches.append(Batch(members, [lengths[m] for m in members]))
             members, positions = [], 0
         members.append(number)

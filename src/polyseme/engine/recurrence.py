@@ -1,163 +1,160 @@
-"""The packed LSTM of one direction.
+"""The packed LSTM of one direction on numpy: the readable form, and what runs where there is no kernel.
 
 A batch runs in chunks of steps, all layers of a chunk before the next chunk, so that memory does not grow with the
-length of a sentence. Within a chunk the input's share of the gates is one matrix product; each step adds the state's
+length of a sentence. Within a chunk the input's share of the gates is computed at once; each step adds the state's
 share for the sentences that are still active.
 
-The formulas are those of ``polyseme.nn.lstm``, written with one function: tanh(x) = 2 σ(2x) − 1, since torch's tanh
-takes six times as long as its σ. The weights of g are doubled and C = 2c is kept, so that, exactly,
+The formulas are those of ``polyseme.nn.lstm``, written with numpy's fastest function: σ(x) = (1 + tanh(x / 2)) / 2. The
+weights of i, f and o are halved, and so is the projection. Then, with G the sums for a gate,
 
-    C ← clip(σ(f) · C + 4 · σ(i) · σ(2g) − 2 · σ(i))        h ← clip((σ(o) · σ(C) − ½ · σ(o)) · 2 W_projection)
+    I, F, O = 1 + tanh(G)    g = tanh(G)    c ← clip((F · c + I · g) / 2)    h ← clip((O · tanh(c)) · ½ W_projection)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-import torch
-from torch import Tensor
-from torch.nn.functional import pad
+import numpy as np
+import numpy.typing as npt
 
-from polyseme.engine.plan import Batch, Chunk
-from polyseme.engine.product import Product
-from polyseme.nn.config import BiLMConfig
-from polyseme.nn.lstm import FORGET_BIAS, CellState
+from polyseme.bilm_config import BiLMConfig
+from polyseme.engine.blas import row_products
+from polyseme.engine.plan import Batch, Places
+from polyseme.engine.reading_job import ReadingJob
+from polyseme.engine.weights import LayerWeights, Precision
+from polyseme.kernel.matrix import round_columns
 
-#: What becomes of a layer's output: (layer number, slots, rows [slots, D]).
-Sink = Callable[[int, slice, Tensor], None]
+Floats = npt.NDArray[np.float32]
 
-#: Cells are filled up to a multiple of this, with cells that stay 0: torch computes what is left over of its vectors in
-#: another way, and which elements are left over would depend on the number of rows.
-VECTOR = 32
-
-#: A step works on a multiple of so many rows. What it computes beyond the active sentences nobody reads; but oneDNN
-#: compiles and keeps a kernel of half a megabyte for each number of rows.
-STEP_ROWS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class LayerWeights:
-    """One LSTM layer in one direction, prepared: gates i, f, o, g of H cells each, H filled up, g doubled."""
-
-    input: Tensor  # [D, 4H]
-    bias: Tensor  # [4H], with the forget gate's constant
-    recurrent: Tensor  # [D, 4H]
-    projection: Tensor | None  # [H, D], doubled
-
-    @classmethod
-    def of(cls, config: BiLMConfig, tensors: Mapping[str, Tensor], direction: int, layer: int) -> LayerWeights:
-        """Out of the tensors of a ``BiLM``."""
-        here = f"directions.{direction}.cells.{layer}."
-        fill = -config.cell % VECTOR
-
-        def gates(weight: Tensor) -> Tensor:
-            apart = pad(weight.view(*weight.shape[:-1], 4, config.cell), (0, fill))
-            return torch.cat([apart[..., :3, :], 2 * apart[..., 3:, :]], dim=-2).flatten(-2)
-
-        bias = tensors[here + "bias"].clone()
-        bias[config.cell : 2 * config.cell] += FORGET_BIAS
-        return cls(
-            gates(tensors[here + "input_weight"]),
-            gates(bias),
-            gates(tensors[here + "state_weight"]),
-            2 * pad(tensors[here + "projection"], (0, 0, 0, fill)) if config.has_projection else None,
-        )
+#: Slots whose gates are computed at once: they should stay in the cache.
+CHUNK_SLOTS = 256
 
 
 class Layer:
-    """One LSTM layer in one direction, and what it remembers of the sentences of a batch."""
+    """One LSTM layer in one direction."""
 
-    def __init__(self, config: BiLMConfig, weights: LayerWeights) -> None:
+    def __init__(self, config: BiLMConfig, weights: LayerWeights, precision: Precision) -> None:
         self.config = config
-        self.input = Product(weights.input, weights.bias)
-        self.recurrent = Product(weights.recurrent)
-        self.projection = Product(weights.projection) if weights.projection is not None else None
-        self.h = weights.bias.new_zeros(0, config.projection)  # [rows, D] of the last step
-        self.c2 = weights.bias.new_zeros(0, len(weights.bias) // 4)  # [rows, H] 2c
-        self.active = 0
-        self.last_h, self.last_c2 = self.h, self.c2  # [sentences, ·] of those that ended, after their last position
+        halves = np.repeat(np.array([0.5, 0.5, 0.5, 1], np.float32), config.cell)  # [4H]
+        self.input = rounded(weights.input, precision) * halves
+        self.recurrent = rounded(weights.recurrent, precision) * halves
+        self.bias = weights.bias * halves
+        self.projection: Floats | None = None
+        if weights.projection is not None:
+            self.projection = rounded(weights.projection, precision) * np.float32(0.5)
 
-    def start(self, sentences: int, state: CellState | None) -> None:
-        """Begin a batch, from zero or from a state with a row for each of its sentences."""
-        self.active, rows = sentences, step_rows(sentences)
-        self.h, self.last_h = (self.h.new_zeros(n, self.h.shape[1]) for n in (rows, sentences))
-        self.c2, self.last_c2 = (self.c2.new_zeros(n, self.c2.shape[1]) for n in (rows, sentences))
-        if state is not None:
-            self.h[:sentences] = state.h
-            torch.mul(state.c, 2, out=self.c2[:sentences, : self.config.cell])
+    def run(self, x: Floats, active: list[int], h: Floats, c: Floats) -> Floats:
+        """[slots, D] input of a chunk → [slots, D] output; the states h [B, D] and c [B, H] change."""
+        gates = row_products(x, self.input)  # [slots, 4H]
+        gates += self.bias
+        y = np.empty_like(x)
+        for begin, n in zip(accumulate(active, initial=0), active, strict=False):
+            here = gates[begin : begin + n]
+            here += row_products(h[:n], self.recurrent)
+            h[:n] = self._project(self._remember(here, c[:n]))
+            y[begin : begin + n] = h[:n]
+        return y
 
-    def state(self) -> CellState:
-        """What it remembers: of each sentence, after its last position."""
-        self._end(0)
-        return CellState(self.last_h, self.last_c2[:, : self.config.cell] / 2)
+    def _remember(self, gates: Floats, c: Floats) -> Floats:
+        """The sums of the gates [n, 4H], and c [n, H], which changes → twice the cell's output [n, H]."""
+        cell, clip = self.config.cell, self.config.cell_clip
+        np.tanh(gates, out=gates)
+        gates[:, : 3 * cell] += 1
+        i, f, o, g = (gates[:, k * cell : (k + 1) * cell] for k in range(4))
+        i *= g
+        c *= f
+        c += i
+        c *= np.float32(0.5)
+        if clip is not None:
+            np.clip(c, -clip, clip, out=c)
+        m = np.tanh(c)
+        m *= o
+        return m
 
-    def run(self, x: Tensor, chunk: Chunk) -> Tensor:
-        """[slots, D] input of a chunk → [slots, D] output."""
-        begins = list(accumulate(chunk.active, initial=0))
-        reach = max(begin + step_rows(active) for begin, active in zip(begins, chunk.active, strict=False))
-        gates = self.input(pad(x, (0, 0, 0, reach - len(x))) if reach > len(x) else x)  # [≥ reach, 4H]
-        outputs = []
-        for begin, active in zip(begins, chunk.active, strict=False):
-            if active != self.active:
-                self._end(active)
-            rows = step_rows(active)
-            here = self.recurrent.plus(self.h[:rows], gates[begin : begin + rows]).sigmoid_()
-            self.h = project(remember(here, self.c2[:rows], self.config.cell_clip), self.projection, self.config)
-            outputs.append(self.h[:active])
-        return torch.cat(outputs)
-
-    def _end(self, active: int) -> None:
-        """Keep the state of the sentences that have ended, all but the first ``active``."""
-        self.last_h[active : self.active] = self.h[active : self.active]
-        self.last_c2[active : self.active] = self.c2[active : self.active]
-        self.active = active
-
-
-def step_rows(active: int) -> int:
-    """Rows that a step with so many sentences works on."""
-    return -(-active // STEP_ROWS) * STEP_ROWS
-
-
-def remember(gates: Tensor, c2: Tensor, clip: float | None) -> Tensor:
-    """σ of the gates [n, 4H], and 2c [n, H], which changes → half of the cell's output [n, H]."""
-    i, f, o, g = gates.split_with_sizes([c2.shape[1]] * 4, dim=1)
-    c2.mul_(f).addcmul_(i, g, value=4).sub_(i, alpha=2)
-    if clip is not None:
-        c2.clamp_(-2 * clip, 2 * clip)
-    return c2.sigmoid().mul_(o).sub_(o, alpha=0.5)
-
-
-def project(m: Tensor, projection: Product | None, config: BiLMConfig) -> Tensor:
-    """Half of the cell's output [n, H] → h [n, D]"""
-    if projection is None:
-        return m[:, : config.cell] * 2
-    h = projection(m)
-    clip = config.projection_clip
-    return h if clip is None else h.clamp_(-clip, clip)
+    def _project(self, m: Floats) -> Floats:
+        """Twice the cell's output [n, H] → h [n, D]"""
+        if self.projection is None:
+            return m * np.float32(0.5)
+        h = row_products(m, self.projection)
+        clip = self.config.projection_clip
+        return h if clip is None else np.clip(h, -clip, clip, out=h)
 
 
 class Direction:
-    """The stack of layers that reads one way; one thread at a time may run it."""
+    """The stack of layers that reads one way."""
 
-    def __init__(self, config: BiLMConfig, tensors: Mapping[str, Tensor], number: int) -> None:
+    def __init__(self, config: BiLMConfig, layers: Sequence[LayerWeights], precision: Precision) -> None:
         self.config = config
-        self.layers = [Layer(config, LayerWeights.of(config, tensors, number, n)) for n in range(config.layers)]
+        self.layers = [Layer(config, weights, precision) for weights in layers]
 
-    def run(self, batch: Batch, rows: Tensor, table: Tensor, start: list[CellState] | None, sink: Sink) -> None:
-        """Read a batch: ``rows`` [slots] are the tokens' rows in ``table`` [·, D], in the order of the slots.
-
-        ``sink`` gets every layer's output, 0 (the tokens themselves) to L. Afterwards the layers hold the final states.
-        """
-        for number, layer in enumerate(self.layers):
-            layer.start(len(batch.sentences), start[number] if start else None)
-        for chunk in batch.chunks(4 * self.config.cell):
-            slots = slice(chunk.start, chunk.stop)
-            x = table.index_select(0, rows[slots])
-            sink(0, slots, x)
+    def read(self, reading: ReadingJob) -> Iterator[None]:
+        """Read a batch; pauses after every chunk."""
+        batch, config = reading.batch, self.config
+        count = len(batch.sentences)
+        h = np.zeros((config.layers, count, config.projection), np.float32)
+        c = np.zeros((config.layers, count, config.cell), np.float32)
+        if (start := reading.start_states()) is not None:
+            h[:], c[:] = start
+        places = batch.places(backward=reading.direction == 1)  # [slots]
+        rows = reading.batch_rows()[places]  # [slots]
+        sink = Sink(reading, places, config.projection)
+        begin = 0
+        for active in chunks(batch):
+            end = begin + sum(active)
+            x = reading.table[rows[begin:end]]  # [slots, D]
+            sink.keep(0, begin, x)
             for number, layer in enumerate(self.layers):
-                y = layer.run(x, chunk)
+                y = layer.run(x, active, h[number], c[number])
                 # The sum is what the next layer and the user see; the recurrence itself never sees it.
-                x = x.add_(y) if self.config.skip_connections and number > 0 else y
-                sink(number + 1, slots, x)
+                x = x + y if config.skip_connections and number > 0 else y
+                sink.keep(number + 1, begin, x)
+            begin = end
+            yield
+        sink.close()
+        reading.keep_states(h, c)
+
+
+class Sink:
+    """Where the outputs of a batch go: from slots to the rows of each sentence."""
+
+    def __init__(self, reading: ReadingJob, places: Places, size: int) -> None:
+        batch, columns = reading.batch, slice(reading.direction * size, (reading.direction + 1) * size)
+        self.targets = batch.targets(reading.keep_boundaries)[places]  # [slots]
+        self.parts = [reading.layers[number][:, :, columns] for number in batch.sentences]  # [L+1, N, D] each
+        # One sentence is written to at once: there may be no room for it twice.
+        self.rows = np.concatenate(self.parts, axis=1) if len(self.parts) > 1 else self.parts[0]
+
+    def keep(self, layer: int, begin: int, values: Floats) -> None:
+        """A layer's output at the slots from ``begin`` on. [slots, D]"""
+        targets = self.targets[begin : begin + len(values)]
+        kept = targets >= 0
+        self.rows[layer, targets[kept]] = values[kept]
+
+    def close(self) -> None:
+        """All is there: hand it to the sentences."""
+        if len(self.parts) > 1:
+            ends = np.cumsum([part.shape[1] for part in self.parts])
+            for part, rows in zip(self.parts, np.split(self.rows, ends[:-1], axis=1), strict=True):
+                part[...] = rows
+
+
+def chunks(batch: Batch) -> Iterator[list[int]]:
+    """The active counts of all steps in order, in chunks of one step or more."""
+    chunk = list[int]()
+    for count in batch.active():
+        if chunk and sum(chunk) + count > CHUNK_SLOTS:
+            yield chunk
+            chunk = []
+        chunk.append(count)
+    yield chunk
+
+
+def rounded(weight: Floats, precision: Precision) -> Floats:
+    """The weights as so many bits hold them."""
+    if precision == "float16":
+        return weight.astype(np.float16).astype(np.float32)
+    if precision == "int8":
+        whole, scales = round_columns(weight)
+        return whole * scales
+    return weight

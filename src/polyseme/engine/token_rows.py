@@ -11,10 +11,10 @@ from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from polyseme.engine.plan import Places
+
+Floats = npt.NDArray[np.float32]
 
 
 class Boundary(Enum):
@@ -30,8 +30,8 @@ Key = str | Boundary
 LONGEST_KEY = 200
 #: What a token takes beside its vector: its text and its place in the table, in bytes.
 KEY_BYTES = 200
-#: What a table takes at first. On a CPU memory that was never written to takes no room, so it need not grow by copying.
-FIRST_ROWS, FIRST_BYTES_ON_CPU = 1024, 256 << 20
+#: What a table takes at first. Memory that was never written to takes no room, so it need not grow by copying.
+FIRST_BYTES = 256 << 20
 
 
 @dataclass(slots=True)
@@ -53,12 +53,11 @@ class CacheStats:
 class TokenRows:
     """The table and what is in it. ``encode`` turns missing keys into rows [R, D]."""
 
-    encode: Callable[[Sequence[Key]], Tensor]
+    encode: Callable[[Sequence[Key]], Floats]
     size: int  #: D
     limit: int  #: rows that may be kept
-    device: torch.device
     stats: CacheStats = field(init=False)
-    table: Tensor = field(init=False)  # [capacity, D]
+    table: Floats = field(init=False)  # [capacity, D]
     where: dict[Key, int] = field(init=False, default_factory=dict)
     used: npt.NDArray[np.int64] = field(init=False)  # [capacity] the call that last used a row
     filled: int = field(init=False, default=0)  #: rows taken; some may be forgotten
@@ -66,11 +65,14 @@ class TokenRows:
 
     def __post_init__(self) -> None:
         self.stats = CacheStats(limit=self.limit)
-        self.table = torch.empty(0, self.size, dtype=torch.float32, device=self.device)
+        self.table = np.empty((0, self.size), np.float32)
         self.used = np.zeros(0, dtype=np.int64)
 
     def look_up(self, sentences: Sequence[Sequence[str]]) -> Places:
-        """Sentences → the row of every position in ``table``, boundaries included, valid until the next call."""
+        """Sentences → the row of every position in ``table`` as it is now, boundaries included.
+
+        A row that was once written is not written to again; later calls may put another table in the place of this one.
+        """
         self.calls += 1
         keys: dict[Key, None] = dict.fromkeys(Boundary)
         for sentence in sentences:
@@ -105,8 +107,8 @@ class TokenRows:
         kept = here + others[:room]
         old = np.array([self.where[key] for key in kept], dtype=np.int64)
         capacity = self._capacity(len(kept) + incoming)
-        table = torch.empty(capacity, self.size, dtype=torch.float32, device=self.device)
-        table[: len(kept)] = self.table[torch.from_numpy(old).to(self.device)]
+        table = np.empty((capacity, self.size), np.float32)
+        table[: len(kept)] = self.table[old]
         used = np.zeros(capacity, dtype=np.int64)
         used[: len(kept)] = self.used[old]
         self.table, self.used, self.where = table, used, {key: row for row, key in enumerate(kept)}
@@ -117,14 +119,13 @@ class TokenRows:
         if rows <= len(self.table):
             return
         capacity = self._capacity(rows)
-        table = torch.empty(capacity, self.size, dtype=torch.float32, device=self.device)
+        table = np.empty((capacity, self.size), np.float32)
         table[: len(self.table)] = self.table
         self.table, self.used = table, np.concatenate([self.used, np.zeros(capacity - len(self.used), dtype=np.int64)])
 
     def _capacity(self, rows: int) -> int:
         """Rows of a table that is to hold ``rows``: twice as many as before, within the limit if that is enough."""
-        first = FIRST_BYTES_ON_CPU // (4 * self.size) if self.device.type == "cpu" else FIRST_ROWS
-        return max(rows, min(self.limit, max(first, 2 * len(self.table))))
+        return max(rows, min(self.limit, max(FIRST_BYTES // (4 * self.size), 2 * len(self.table))))
 
     def _forget_long(self, keys: list[Key]) -> None:
         for key in keys:

@@ -1,0 +1,89 @@
+"""A biLM on a GPU: the PyTorch network itself, batch by batch, with the interface of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
+from polyseme.engine.progress import Progress
+from polyseme.engine.state import ReadingState
+from polyseme.engine.token_rows import CacheStats
+from polyseme.formats.model import StoredModel
+
+if TYPE_CHECKING:
+    from polyseme.nn.bilm import BiLMOutput
+
+Floats = npt.NDArray[np.float32]
+
+
+class DeviceEngine:
+    """A biLM for inference on a device that PyTorch knows."""
+
+    def __init__(self, stored: StoredModel, device: str) -> None:
+        self.config, self.indexer, self.device = stored.config, stored.indexer, device
+        self.cache = CacheStats()  #: nothing is kept: a GPU encodes tokens faster than a table is looked up
+        self._bilm = stored.bilm().to(device)
+        self._most_positions = MOST_POSITIONS
+
+    def encode(
+        self,
+        sentences: Sequence[Sequence[str]],
+        start: ReadingState | None = None,
+        *,
+        keep_boundaries: bool = False,
+        progress: Progress | None = None,
+    ) -> list[Floats]:
+        """As ``Engine.encode`` has it."""
+        return self.encode_carrying(sentences, start, keep_boundaries=keep_boundaries, progress=progress)[0]
+
+    def encode_carrying(
+        self,
+        sentences: Sequence[Sequence[str]],
+        start: ReadingState | None = None,
+        *,
+        keep_boundaries: bool = False,
+        progress: Progress | None = None,
+    ) -> tuple[list[Floats], ReadingState]:
+        """As ``Engine.encode_carrying`` has it."""
+        import torch
+
+        layers: list[Floats] = [np.empty(0, np.float32)] * len(sentences)
+        final = ReadingState.zero(self.config, len(sentences))
+        edge = slice(None) if keep_boundaries else slice(1, -1)
+        waiting = plan_batches([len(sentence) + 2 for sentence in sentences], most=self._most_positions)
+        waiting.reverse()
+        while waiting:
+            batch = waiting.pop()
+            try:
+                output = self._run(batch, sentences, start)
+            except torch.OutOfMemoryError:
+                if len(batch.sentences) == 1:
+                    raise
+                self._most_positions = batch.positions // 2
+                waiting.extend(reversed(batch.halves()))
+                continue
+            for row, (number, length) in enumerate(zip(batch.sentences, batch.lengths, strict=True)):
+                layers[number] = output.layers[:, row, :length][:, edge].cpu().numpy().copy()
+            final.h[:, :, batch.sentences] = output.state.h.cpu().numpy()
+            final.c[:, :, batch.sentences] = output.state.c.cpu().numpy()
+            if progress is not None:
+                progress.advance(batch.positions)
+        return layers, final
+
+    def _run(self, batch: Batch, sentences: Sequence[Sequence[str]], start: ReadingState | None) -> BiLMOutput:
+        import torch
+
+        from polyseme.nn.bilm import BiLMState
+
+        state = None
+        if start is not None:
+            rows = (start.h[:, :, batch.sentences], start.c[:, :, batch.sentences])
+            state = BiLMState(*(torch.from_numpy(part).to(self.device) for part in rows))
+        ids = self.indexer.batch([sentences[number] for number in batch.sentences])  # [B, T, K]
+        with torch.inference_mode():
+            output: BiLMOutput = self._bilm(torch.from_numpy(ids).to(self.device), state)
+        return output
