@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import golden
+from helpers import golden
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

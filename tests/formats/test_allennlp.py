@@ -13,9 +13,9 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from golden import Carrying, assert_same_as_golden, files, golden
-from small_models import SMALL, small_model
 
+from helpers.golden import Carrying, assert_same_as_golden, files, golden
+from helpers.small_models import SMALL, small_model
 from polyseme.errors import FormatError
 from polyseme.formats.allennlp import save_allennlp
 from polyseme.formats.detect import load

@@ -11,11 +11,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from golden import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sentences import refused
 
+from helpers.golden import golden
+from helpers.refusals import refused
 from polyseme.errors import FormatError
 from polyseme.formats import archives
 from polyseme.formats.archives import extracted, is_archive

@@ -15,11 +15,11 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from golden import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sentences import refused
 
+from helpers.golden import golden
+from helpers.refusals import refused
 from polyseme.errors import FormatError
 from polyseme.formats.detect import load
 from polyseme.formats.json_file import read_json

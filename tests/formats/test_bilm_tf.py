@@ -12,19 +12,18 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from golden import Carrying, assert_same_as_golden, files, golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_models import configs, small_model
 
+from helpers.golden import Carrying, assert_same_as_golden, bilm_tf_layers, files, golden
+from helpers.small_models import configs, small_model
+from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import FormatError
 from polyseme.formats.allennlp import save_allennlp
 from polyseme.formats.bilm_tf import load_bilm_tf, save_bilm_tf, special_tokens
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import load_native, save_native
-from polyseme.nn.bilm import BiLMOutput
-from polyseme.nn.config import BiLMConfig
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
@@ -32,18 +31,6 @@ from polyseme.text.vocabulary import Vocabulary
 INFERENCE = "bilm-tf-generated/inference"
 MODELS = ("skip2_relu", "clip_binding", "layers1", "layers3_skip", "layers3_noskip_tanh", "noproj_cnn")
 MODELS += ("highway0", "highway3_tanh", "lstm_noproj", "noclip", "maxchars16")
-
-
-def bilm_tf_layers(reader: Carrying, output: BiLMOutput, ids: torch.Tensor) -> np.ndarray:
-    """[B, L+1, N, W] with boundaries removed bilm-tf's way; beyond a sentence, layer 0 is what no character gives."""
-    with torch.no_grad():
-        tokens = reader.bilm.encode_tokens(ids)  # [B, T, D], not zero where no token stands
-    layers = torch.cat([torch.cat([tokens, tokens], dim=2)[None], output.layers[1:]]).numpy()  # [L+1, B, T, W]
-    rows = []
-    for b, length in enumerate(output.lengths.tolist()):
-        kept = [t for t in range(1, layers.shape[2]) if t != length - 1]
-        rows.append(layers[:, b, kept])
-    return np.stack(rows)
 
 
 def check_batches(model: StoredModel, folder: Path, batches: list[list[list[str]]], file: str = "expected.npz") -> None:

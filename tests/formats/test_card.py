@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from small_models import small_model
-
+from helpers.small_models import small_model
 from polyseme.formats.card import card_text
 
 CARD = {

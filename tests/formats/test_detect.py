@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from golden import golden
-from sentences import refused
-from small_models import small_model
 
-from polyseme.formats import detect
+from helpers.golden import golden
+from helpers.refusals import refused
+from helpers.small_models import small_model
+from polyseme.formats import bundled
 from polyseme.formats.detect import FORMATS, load
 from polyseme.formats.native import save_native
 
@@ -68,7 +68,7 @@ def test_every_test_of_the_table_can_take_any_path(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", ["en", "ko", "zh"])
 def test_a_bundled_model_that_is_missing(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(bundled.resources, "files", lambda package: tmp_path)
     with refused(f"the model '{language}' is missing in this installation"):
         load(language)
     save_native(small_model(), tmp_path / "models" / language)
@@ -77,7 +77,7 @@ def test_a_bundled_model_that_is_missing(language: str, tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("source", ["", "no such thing", "a/b/c", "../nowhere", "x\0y", "y" * 5000, "owner/"])
 def test_a_name_of_nothing(source: str) -> None:
-    with refused("there is no file or folder .*; give a path, a hub id such as owner/name, or a bundled model"):
+    with refused("there is no file or folder .*, and no release of that name; give a path, an address, a hub id such"):
         load(source[:50] if len(source) > 4000 else source)
 
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hub_server import COMMIT, Repositories, hub
-from small_models import small_model
 
+from helpers.hub_server import COMMIT, Repositories, hub
+from helpers.small_models import small_model
 from polyseme.formats.hub import is_hub_id
 from polyseme.formats.native import load_native, save_native
 

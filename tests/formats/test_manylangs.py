@@ -10,8 +10,8 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from golden import Carrying, assert_same_as_golden, files, golden
 
+from helpers.golden import Carrying, assert_same_as_golden, files, golden
 from polyseme.errors import FormatError
 from polyseme.formats.detect import load
 from polyseme.formats.manylangs import SHIPPED, find_architecture, read_dictionary

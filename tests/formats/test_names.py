@@ -9,9 +9,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_models import SMALL, configs, small_model
 from torch import Tensor
 
+from helpers.small_models import SMALL, configs, small_model
+from polyseme.bilm_config import BiLMConfig, WordConfig
 from polyseme.errors import FormatError
 from polyseme.formats import allennlp, bilm_tf, manylangs, names, steps, tf_checkpoint
 from polyseme.formats.arrays import Array, ArrayFile
@@ -21,7 +22,6 @@ from polyseme.formats.renaming import Layout, choose_layout, expand, file_arrays
 from polyseme.formats.shapes import parameter_shapes
 from polyseme.formats.steps import Gates, Step
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.config import BiLMConfig, WordConfig
 
 STEPS: list[Step] = [
     steps.ReverseAxes(),

@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 import torch
-from golden import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load as load_bytes
 from safetensors.torch import save_file
-from sentences import refused
-from small_models import SMALL, configs, small_model
 
+from helpers.golden import golden
+from helpers.refusals import refused
+from helpers.small_models import SMALL, configs, small_model
+from polyseme.bilm_config import BiLMConfig
 from polyseme.formats.card import parameter_count
 from polyseme.formats.detect import load
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import MixWeights, OutputProjection, StoredModel
 from polyseme.formats.native import load_native, save_native
-from polyseme.formats.options import config_from_options
-from polyseme.nn.config import BiLMConfig
+from polyseme.formats.options_json import config_from_options
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.vocabulary import Vocabulary
@@ -120,7 +120,7 @@ def test_a_vocabulary_with_a_word_twice_keeps_every_id(tmp_path: Path) -> None:
 
 
 def _words(size: int) -> Any:
-    from polyseme.nn.config import WordConfig
+    from polyseme.bilm_config import WordConfig
 
     return WordConfig(size, SMALL.projection)
 

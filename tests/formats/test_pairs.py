@@ -10,9 +10,8 @@ import h5py
 import numpy as np
 import pytest
 import torch
-from golden import Carrying, assert_same_as_golden, files, golden
-from test_bilm_tf import bilm_tf_layers
 
+from helpers.golden import Carrying, assert_same_as_golden, bilm_tf_layers, files, golden
 from polyseme.errors import FormatError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel

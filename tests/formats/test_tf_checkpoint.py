@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from bundles import write_bundle
-from golden import assert_same_as_golden, files, golden
-from shared import FIXTURES, needs
 
+from helpers.golden import assert_same_as_golden, files, golden
+from helpers.paths import FIXTURES, needs
+from helpers.tensor_bundles import write_bundle
 from polyseme.errors import FormatError
 from polyseme.formats.detect import load
 from polyseme.formats.names import BILM_TF

@@ -1,1 +1,20 @@
+"""Models on disk, of every release: a file or folder ↔ ``StoredModel``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyseme.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from polyseme.formats.added import Format as Format
+    from polyseme.formats.detect import load as load
+    from polyseme.formats.model import StoredModel as StoredModel
+
+_HOME = {
+    "Format": "polyseme.formats.added",
+    "StoredModel": "polyseme.formats.model",
+    "load": "polyseme.formats.detect",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -64,19 +64,23 @@ def is_torch_zip(path: Path) -> bool:
 @contextmanager
 def extracted(path: Path) -> Iterator[Path]:
     """A temporary folder with the archive's files, gone when the block ends."""
-    allowed = max(LARGEST_EXPANSION * path.stat().st_size, ALWAYS_ALLOWED)
     with tempfile.TemporaryDirectory(prefix="polyseme-") as name:
-        folder = Path(name)
-        allowed = min(allowed, shutil.disk_usage(folder).free)
-        try:
-            if zipfile.is_zipfile(path):
-                _extract_zip(path, folder, allowed)
-            else:
-                _extract_tar(path, folder, allowed)
-        except _BROKEN as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise FormatError(f"the archive is damaged or truncated ({reason}); copy or download it again") from None
-        yield folder
+        extract(path, Path(name))
+        yield Path(name)
+
+
+def extract(path: Path, folder: Path) -> None:
+    """The archive's files, into a folder that is there and empty."""
+    allowed = max(LARGEST_EXPANSION * path.stat().st_size, ALWAYS_ALLOWED)
+    allowed = min(allowed, shutil.disk_usage(folder).free)
+    try:
+        if zipfile.is_zipfile(path):
+            _extract_zip(path, folder, allowed)
+        else:
+            _extract_tar(path, folder, allowed)
+    except _BROKEN as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FormatError(f"the archive is damaged or truncated ({reason}); copy or download it again") from None
 
 
 def _extract_zip(path: Path, folder: Path, allowed: int) -> None:

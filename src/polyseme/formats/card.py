@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from polyseme.bilm_config import BiLMConfig
 from polyseme.formats.model import StoredModel
 from polyseme.formats.shapes import parameter_shapes
-from polyseme.nn.config import BiLMConfig
 
 
 def card_text(model: StoredModel) -> str:

@@ -1,36 +1,29 @@
-"""What a path, an archive or a hub id is, by its content; ``load`` reads it.
+"""What a name, a path, an address or a hub id is; ``load`` reads it, and what lies at a path is told by its content.
 
-One table says what is known. Each row has a test that looks at names and first bytes only, and a loader.
+One table says what is known; other packages may add to it. Each row has a test that looks at names and first bytes
+only, and a loader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from importlib import resources
+from dataclasses import replace
 from pathlib import Path
 
 from polyseme.errors import FormatError, PolysemeError
+from polyseme.formats.added import Format, added_formats
 from polyseme.formats.allennlp import is_allennlp, load_allennlp
 from polyseme.formats.archives import extracted, is_archive
+from polyseme.formats.bundled import BUNDLED, bundled_models
 from polyseme.formats.foreign import refuse_foreign
 from polyseme.formats.manylangs import is_manylangs, load_manylangs
 from polyseme.formats.model import StoredModel
+from polyseme.formats.named import local_file, locate
 from polyseme.formats.native import is_native, load_native
-from polyseme.formats.pairs import has_pair, load_pair
+from polyseme.formats.pairs import FilePair, has_pair, load_files, load_pair
+from polyseme.formats.releases.known import find_release
 from polyseme.formats.tf_checkpoint import is_checkpoint, load_checkpoint
 
-BUNDLED = ("en", "ko", "zh")
 DEEPEST = 4  # a folder in an archive in a folder, and one to spare
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """One kind of model on disk."""
-
-    title: str
-    test: Callable[[Path], bool]
-    load: Callable[[Path], StoredModel]
 
 
 FORMATS = (
@@ -42,14 +35,21 @@ FORMATS = (
 )
 
 
-def load(source: str | Path) -> StoredModel:
-    """The model that ``source`` names: a bundled model, a file, a folder, an archive or a hub id."""
+def load(source: str | Path, *, options: str | Path | None = None) -> StoredModel:
+    """The model that ``source`` names: a bundled model, a path, a release, an address or a hub id.
+
+    ``options``: the path or address of the options of HDF5 weights, where they are not beside them.
+    """
+    if options is not None:
+        return _load_pair(str(source), str(options))
     if isinstance(source, str) and source in BUNDLED:
         return _load_bundled(source)
     path = Path(source).expanduser()
     if _is_there(path):
         return _with_context(str(source), path)
-    return _load_from_hub(str(source))
+    found = locate(str(source), load_path)
+    model = _with_context(str(source), found.path)
+    return replace(model, card={**model.card, **found.card})
 
 
 def load_path(path: Path, depth: int = 0) -> StoredModel:
@@ -57,16 +57,31 @@ def load_path(path: Path, depth: int = 0) -> StoredModel:
     if is_archive(path) and depth < DEEPEST:
         with extracted(path) as folder:
             return load_path(folder, depth + 1)
-    refuse_foreign(path)
-    for known in FORMATS:
-        if known.test(path):
-            return known.load(path)
+    if (known := _recognise(path)) is not None:
+        return known.load(path)
     if path.is_dir() and depth < DEEPEST and (inner := _only_model_inside(path)):
         return load_path(inner, depth + 1)
+    others, wrong = added_formats()
     raise FormatError(
         f"this is no model that polyseme knows: found {_contents(path)}, "
-        f"looked for {', '.join(known.title for known in FORMATS)}"
+        f"looked for {', '.join(known.title for known in (*FORMATS, *others))}"
+        f"{''.join(f'; {error}' for error in wrong)}"
     )
+
+
+def _recognise(path: Path) -> Format | None:
+    """The row of the table that is for ``path``; what is known not to be ELMo may be one of another package's."""
+    try:
+        refuse_foreign(path)
+    except FormatError:
+        if (known := _recognise_added(path)) is not None:
+            return known
+        raise
+    return next((known for known in FORMATS if known.test(path)), None) or _recognise_added(path)
+
+
+def _recognise_added(path: Path) -> Format | None:
+    return next((known for known in added_formats()[0] if known.test(path)), None)
 
 
 def _with_context(shown: str, path: Path) -> StoredModel:
@@ -79,31 +94,21 @@ def _with_context(shown: str, path: Path) -> StoredModel:
     return model if model.card.get("name") else replace(model, card={"name": _name(path), **model.card})
 
 
-def bundled_models() -> dict[str, Path]:
-    """The models that came with the package, by their names."""
-    folder = Path(str(resources.files("polyseme"))) / "models"
-    return {name: folder / name for name in BUNDLED if (folder / name).is_dir()}
-
-
 def _load_bundled(language: str) -> StoredModel:
     if language not in (bundled := bundled_models()):
         raise FormatError(f"the model {language!r} is missing in this installation; give a path or a hub id instead")
     return _with_context(language, bundled[language])
 
 
-def _load_from_hub(source: str) -> StoredModel:
-    from polyseme.formats.hub import download, is_hub_id  # the hub's package takes long to import
-
-    if not is_hub_id(source):
-        raise FormatError(
-            f"there is no file or folder {source!r}; give a path, a hub id such as owner/name, "
-            f"or a bundled model ({', '.join(BUNDLED)})"
-        )
+def _load_pair(weights: str, options: str) -> StoredModel:
+    """Weights and options that were given one by one, each by its path or address."""
+    pair = FilePair(options=local_file(options), weights=local_file(weights), vocabulary=None)
     try:
-        folder = download(source)
-    except FormatError as error:
-        raise FormatError(f"there is no file or folder {source!r}, so it was taken for a hub id: {error}") from None
-    return _with_context(source, folder)
+        model = load_files(pair)
+    except PolysemeError as error:
+        raise FormatError(f"{weights} with {options}: {error}") from None
+    release = find_release(weights)
+    return replace(model, card={**model.card, **(release.card() if release else {"name": pair.weights.stem})})
 
 
 def _is_there(path: Path) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import FormatError
-from polyseme.formats.hdf5 import open_hdf5
+from polyseme.formats.hdf5_file import open_hdf5
 from polyseme.formats.json_file import read_json
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.names import CHARACTER_TABLE
 from polyseme.formats.shapes import Shape
-from polyseme.nn.config import BiLMConfig, CharacterConfig
 
 ASSUMED = ("cell_clip 3", "projection_clip 3", "activation relu", "max_characters 50", "skip connections")
 

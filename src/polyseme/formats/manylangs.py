@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.arrays import ArrayFile
 from polyseme.formats.json_file import Settings
@@ -12,7 +13,6 @@ from polyseme.formats.names import MANYLANGS
 from polyseme.formats.native_indexer import in_order, unicode_scheme
 from polyseme.formats.renaming import read_tensors
 from polyseme.formats.torch_file import read_state_dict
-from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary

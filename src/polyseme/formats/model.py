@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor
 
+from polyseme.bilm_config import BiLMConfig
+from polyseme.formats.fingerprint import model_fingerprint
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.config import BiLMConfig
 from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
@@ -57,9 +55,4 @@ class StoredModel:
 
     def fingerprint(self) -> str:
         """A digest of settings, alphabets and weights: equal for models that give equal vectors."""
-        reads = json.dumps(asdict(self.indexer), sort_keys=True)
-        digest = hashlib.sha256(f"{self.config!r}{reads}".encode("utf-8", "backslashreplace"))
-        for name in sorted(self.tensors):
-            digest.update(name.encode())
-            digest.update(self.tensors[name].detach().to("cpu", torch.float32).contiguous().numpy().tobytes())
-        return digest.hexdigest()
+        return model_fingerprint(self.config, self.indexer, self.tensors)

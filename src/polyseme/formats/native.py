@@ -22,16 +22,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.arrays import Array, ArrayFile
 from polyseme.formats.card import card_text
-from polyseme.formats.folders import model_folder
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import MixWeights, OutputProjection, StoredModel
+from polyseme.formats.model_folder import model_folder
 from polyseme.formats.native_indexer import CHARACTERS, WORDS, indexer_settings, read_indexer, read_words, write_entries
 from polyseme.formats.shapes import parameter_shapes
 from polyseme.nn.adaptive import Clusters
-from polyseme.nn.config import BiLMConfig
 from polyseme.nn.softmax import SoftmaxWeights
 
 TITLE = "native"

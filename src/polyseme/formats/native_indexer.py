@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.errors import FormatError, InputError
 from polyseme.formats.json_file import Settings
-from polyseme.nn.config import BiLMConfig, CharacterConfig
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme, Characters, UnicodeScheme
 from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.vocabulary import Vocabulary

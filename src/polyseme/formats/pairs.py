@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyseme.errors import FormatError
 from polyseme.formats.bilm_tf import load_bilm_tf
-from polyseme.formats.hdf5 import SIGNATURE, open_hdf5
+from polyseme.formats.hdf5_file import SIGNATURE, open_hdf5
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import StoredModel
 
@@ -17,7 +17,7 @@ VOCABULARIES = ("vocab.txt.gz", "vocab.txt")  # in simple_elmo's order
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class FilePair:
     """The files of one model."""
 
     options: Path
@@ -36,11 +36,14 @@ def has_pair(path: Path) -> bool:
 
 def load_pair(path: Path) -> StoredModel:
     """Read the model in a folder, or the one that an options or weight file belongs to."""
-    pair = find_pair(path)
+    return load_files(find_pair(path))
+
+
+def load_files(pair: FilePair) -> StoredModel:
     return load_bilm_tf(pair.options, pair.weights, pair.vocabulary, pair.embedding)
 
 
-def find_pair(path: Path) -> Pair:
+def find_pair(path: Path) -> FilePair:
     """The files that belong together; a choice that content and names leave open is refused."""
     folder = path if path.is_dir() else path.parent
     if path.is_dir():
@@ -51,7 +54,7 @@ def find_pair(path: Path) -> Pair:
         weights, options = path, _partner(path, "weights.hdf5", "options.json") or _only_options(folder)
     vocabulary = next((folder / name for name in VOCABULARIES if (folder / name).is_file()), None)
     embedding = None if Settings.of(options).has("char_cnn") else _embedding(folder, weights)
-    return Pair(options, weights, vocabulary, embedding)
+    return FilePair(options, weights, vocabulary, embedding)
 
 
 def _partner(path: Path, ending: str, other: str) -> Path | None:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import ArrayFile
 from polyseme.formats.shapes import Shape, parameter_shapes
 from polyseme.formats.steps import Step
-from polyseme.nn.config import BiLMConfig
 
 DIRECTIONS = ("forward", "backward")
 

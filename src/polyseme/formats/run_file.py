@@ -1,4 +1,5 @@
-"""What a training run keeps, as one safetensors file: tensors by name, everything else as JSON in its header.
+"""What a training run keeps, as one safetensors file: tensors by name, everything else as JSON in its header, with a
+checksum of both.
 
 It is written beside the old one and takes its name only when it is complete, so that there is a whole file at every
 moment.
@@ -7,16 +8,19 @@ moment.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from polyseme.errors import JobError
-from polyseme.files.atomic import partial_path, put_in_place, raise_if_disk_full
+from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full
+from polyseme.jobs.manifests import CHECKSUM
 
 
 def save_run_file(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
@@ -25,7 +29,8 @@ def save_run_file(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str,
         whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         beside.touch()
         mode = beside.stat().st_mode
-        save_file(whole, beside, {"run": json.dumps(about)})
+        said = json.dumps(about)
+        save_file(whole, beside, {"run": said, CHECKSUM: _checksum(whole, said)})
         beside.chmod(mode)  # safetensors writes for the owner alone
         put_in_place(beside, path)
     except (OSError, SafetensorError) as error:
@@ -34,11 +39,25 @@ def save_run_file(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str,
         raise JobError(f"{path} could not be written ({error}); what was there before is kept") from None
 
 
-def read_run_file(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Its tensors, and what else was saved with them."""
+def read_run_file(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Its tensors, and what else was saved with them; ``remedy`` is for the sentence that says it is damaged."""
     try:
         with safe_open(path, "pt") as file:
-            about = json.loads((file.metadata() or {})["run"])
-            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
+            header = file.metadata() or {}
+            about = json.loads(header["run"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise JobError(f"{path} is no file of a training run that can be read: {error}") from None
+        raise JobError(f"{path} is no file of a training run that can be read ({error}); {remedy}") from None
+    # Runs from before there were checksums have none.
+    if CHECKSUM in header and header[CHECKSUM] != _checksum(tensors, header["run"]):
+        raise JobError(f"{path} is damaged: its checksum is not the one that it was written with; {remedy}")
+    return tensors, about
+
+
+def _checksum(tensors: Mapping[str, Tensor], about: str) -> str:
+    found = zlib.crc32(about.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        found = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode(), found)
+        found = zlib.crc32(tensor.flatten().view(torch.uint8).numpy().data, found)
+    return f"{found:08x}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.errors import FormatError
-from polyseme.nn.config import BiLMConfig, CharacterConfig
 
 Shape = tuple[int, ...]
 MOST_WORDS, MOST_CHARACTERS, LARGEST_SIZE, MOST_PARTS = 1 << 28, 1 << 21, 1 << 20, 1000

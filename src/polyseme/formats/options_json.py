@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.json_file import Settings
-from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.text.characters import BYTE_ALPHABET
 
 

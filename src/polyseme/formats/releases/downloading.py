@@ -1,0 +1,219 @@
+"""A release is downloaded: from the first place that has it, checked before it counts, and unpacked.
+
+A process that is killed leaves what has come in the folder NAME.partial, and the next one goes on with it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from polyseme.errors import DownloadError, FormatError
+from polyseme.formats.archives import extract, is_archive
+from polyseme.formats.releases.checksums import (
+    FileRecord,
+    check_published,
+    check_same,
+    keep_records,
+    read_records,
+    record_of,
+)
+from polyseme.formats.releases.contents import check_contents
+from polyseme.formats.releases.fetch import fetch
+from polyseme.formats.releases.known import Release, Source
+from polyseme.formats.releases.reports import DownloadReport, current_listener
+from polyseme.formats.releases.store import (
+    MANIFEST,
+    MODEL,
+    Download,
+    delete_folder,
+    find_download,
+    folder_name,
+    store_folder,
+)
+from polyseme.jobs.atomic import partial_path, replace_when_complete, sync
+from polyseme.jobs.locks import in_turn
+
+PART = re.compile(r"(.+)\.part-\d+")
+Check = Callable[[Path], object]  #: raises FormatError for a folder that holds no sound model
+
+
+def pull(release: Release, check: Check, *, again: bool = False) -> Download:
+    """Download a release unless it is here; ``again`` even then, and what comes counts as the right one.
+
+    ``check`` looks at the files before they count. Raises DownloadError with what every place answered.
+    """
+    if release.refused:
+        raise DownloadError(f"polyseme cannot use {release.name}: {release.refused}")
+    if not again and (found := find_download(release)):
+        return found
+    if not release.sources:
+        by_hand = f"; get its files from {release.by_hand} and give their folder" if release.by_hand else ""
+        raise DownloadError(f"no program can download {release.name}: {release.notes or 'it has no address'}{by_hand}")
+    tell = current_listener()
+
+    def waiting() -> None:
+        text = f"{release.name} is being downloaded by another process; waiting for it"
+        tell(DownloadReport("note", release.name, text=text))
+
+    root = store_folder()
+    root.mkdir(parents=True, exist_ok=True)
+    with in_turn(root / f"{folder_name(release)}.lock", waiting):
+        if not again and (found := find_download(release)):
+            return found
+        return _Pull(release, check, root, again).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pull:
+    """One download, with the lock held."""
+
+    release: Release
+    check: Check
+    root: Path
+    again: bool
+
+    def run(self) -> Download:
+        self._say_licence()
+        failures: list[str] = []
+        for number, source in enumerate(self.release.sources):
+            staging = partial_path(self.root / folder_name(self.release)) / str(number)
+            try:
+                return self._from(source, staging)
+            except DownloadError as error:
+                failures.append(str(error))
+                if number + 1 < len(self.release.sources):
+                    self._note(f"{error}; the next place is tried")
+        known = f"; what is known of it: {self.release.notes}" if self.release.notes else ""
+        raise DownloadError(f"{self.release.name} could not be downloaded: {'; '.join(failures)}{known}")
+
+    def _from(self, source: Source, staging: Path) -> Download:
+        staging.mkdir(parents=True, exist_ok=True)
+        _undo_completing(source, staging)
+        files = self._files(source, staging)
+        came = self._check_files(files)
+        archive = files[0] if len(files) == 1 and is_archive(files[0]) else None
+        try:
+            self.check(_unpack(archive, staging / MODEL) if archive else staging)
+        except FormatError as error:
+            shutil.rmtree(staging, ignore_errors=True)
+            hosts = ", ".join(sorted({urlsplit(url).netloc for url in source.values()}))
+            raise DownloadError(f"what {hosts} sends cannot be used ({error})") from None
+        if archive:
+            archive.unlink()
+        else:
+            _move(files, staging / MODEL)
+        return self._complete(source, staging, came)
+
+    def _files(self, source: Source, staging: Path) -> list[Path]:
+        """All files of a source, downloaded; one that is published in parts is put together."""
+        paths = [staging / name for name in source]
+        whole = _whole(paths)
+        if whole is None or not whole.exists():
+            for path, url in zip(paths, source.values(), strict=True):
+                self._fetch(path.name, url, path)
+        if whole is not None:
+            _join(paths, whole)
+        return [whole] if whole else paths
+
+    def _fetch(self, name: str, url: str, path: Path) -> None:
+        """One file, checked by its first bytes; one that is here already is not asked for again."""
+        if path.exists():
+            return
+        tell, begun = current_listener(), False
+
+        def progress(done: int, total: int | None) -> None:
+            nonlocal begun
+            stage = "bytes" if begun else "begin"
+            begun = True
+            tell(DownloadReport(stage, self.release.name, name, url, done, total))  # type: ignore[arg-type]
+
+        fetch(url, path, progress)
+        tell(DownloadReport("end", self.release.name, name, url, path.stat().st_size, path.stat().st_size))
+        try:
+            check_contents(path)
+        except DownloadError as error:
+            path.unlink()
+            raise DownloadError(f"{urlsplit(url).netloc} does not send it: {error}") from None
+
+    def _check_files(self, files: list[Path]) -> dict[str, FileRecord]:
+        """What came, compared with what was published and with what came before."""
+        before = {} if self.again else read_records(self.root)
+        came: dict[str, FileRecord] = {}
+        for path in files:
+            key = f"{self.release.name}/{path.name}"
+            try:
+                if path.name in self.release.checksums:
+                    check_published(path, self.release.checksums[path.name])
+                if key in before:
+                    check_same(path, before[key], f"if it should be so: polyseme pull {self.release.name} --again")
+            except DownloadError:
+                path.unlink()
+                raise
+            came[key] = before.get(key) or record_of(path)
+        return came
+
+    def _complete(self, source: Source, staging: Path, came: dict[str, FileRecord]) -> Download:
+        """Give the folder its name; from here on the release is here."""
+        model, folder = staging / MODEL, self.root / folder_name(self.release)
+        paths = sorted(path for path in model.rglob("*") if path.is_file())
+        files = {path.relative_to(model).as_posix(): record_of(path) for path in paths}
+        urls = tuple(source.values())
+        download = Download(self.release.name, folder, urls, datetime.now(UTC).date().isoformat(), files)
+        for path in paths:
+            sync(path)
+        download.write(staging / MANIFEST)
+        keep_records(self.root, came)
+        delete_folder(folder)
+        staging.rename(folder)
+        shutil.rmtree(staging.parent, ignore_errors=True)
+        return download
+
+    def _say_licence(self) -> None:
+        stated = f"its licence: {self.release.licence}" if self.release.licence else "its publisher states no licence"
+        self._note(f"{self.release.name}: {stated}")
+
+    def _note(self, text: str) -> None:
+        current_listener()(DownloadReport("note", self.release.name, text=text))
+
+
+def _whole(paths: list[Path]) -> Path | None:
+    """What parts (x.part-00, x.part-01, …) are parts of."""
+    names = {match[1] if (match := PART.fullmatch(path.name)) else "" for path in paths}
+    return paths[0].with_name(names.pop()) if len(names) == 1 and "" not in names else None
+
+
+def _join(parts: list[Path], whole: Path) -> None:
+    if not whole.exists():
+        with replace_when_complete(whole) as joined:
+            for path in parts:
+                with path.open("rb") as part:
+                    shutil.copyfileobj(part, joined, 1 << 20)
+    for path in parts:
+        path.unlink(missing_ok=True)
+
+
+def _unpack(archive: Path, model: Path) -> Path:
+    model.mkdir()
+    extract(archive, model)
+    return model
+
+
+def _move(files: list[Path], folder: Path) -> None:
+    folder.mkdir()
+    for path in files:
+        path.rename(folder / path.name)
+
+
+def _undo_completing(source: Source, staging: Path) -> None:
+    """A process that was killed at the very end has left the files one folder further."""
+    for name in source:
+        if (staging / MODEL / name).is_file() and not (staging / name).exists():
+            (staging / MODEL / name).rename(staging / name)
+    shutil.rmtree(staging / MODEL, ignore_errors=True)
+    (staging / MANIFEST).unlink(missing_ok=True)

@@ -1,0 +1,97 @@
+"""What a download says of itself while it runs: reports, given to whoever listens.
+
+    with reporting_to(show):                        # show(report) is called often; it should be quick
+        Elmo.from_pretrained("original")
+
+Where nobody listens, a line is printed when a file begins and every ten seconds. The command line draws bars instead.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+#: Seconds between two lines.
+PAUSE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadReport:
+    """One step of a download."""
+
+    #: "begin": a file is about to come; "bytes": more of it is here; "note": something worth a line; "end": it is here
+    stage: Literal["begin", "bytes", "note", "end"]
+    release: str
+    file: str = ""
+    url: str = ""
+    done: int = 0  #: bytes that are here
+    total: int | None = None  #: bytes, where the server says so
+    text: str = ""  #: of a note
+
+
+Listener = Callable[[DownloadReport], None]
+
+
+class LinePrinter:
+    """Prints a line to standard error when a file begins, every few seconds, and for every note."""
+
+    def __init__(self, pause: float = PAUSE) -> None:
+        self.pause = pause
+        self._next = 0.0
+
+    def __call__(self, report: DownloadReport) -> None:
+        if report.stage == "note":
+            self._print(report.text)
+        elif report.stage == "begin":
+            self._next = time.monotonic() + self.pause
+            self._print(f"downloading {report.release}: {file_line(report)}")
+        elif report.stage == "bytes" and time.monotonic() >= self._next:
+            self._next = time.monotonic() + self.pause
+            self._print(f"downloading {report.release}: {report.file}, {amount(report)}")
+
+    def _print(self, line: str) -> None:
+        print(f"polyseme: {line}", file=sys.stderr, flush=True)
+
+
+def file_line(report: DownloadReport) -> str:
+    """A file that begins: its size and where it comes from."""
+    size = "unknown size" if report.total is None else shown_size(report.total)
+    rest = f", {shown_size(report.done)} of it are here" if report.done else ""
+    return f"{report.file}, {size}{rest}, from {urlsplit(report.url).netloc}"
+
+
+def amount(report: DownloadReport) -> str:
+    """How much of a file is here."""
+    return shown_size(report.done) + (f" of {shown_size(report.total)}" if report.total else "")
+
+
+def shown_size(count: float) -> str:
+    """Bytes for people."""
+    for unit in ("bytes", "KB", "MB"):
+        if count < 999.5:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+_listener: ContextVar[Listener | None] = ContextVar("polyseme_downloads", default=None)
+
+
+@contextmanager
+def reporting_to(listener: Listener) -> Iterator[None]:
+    """Downloads of this thread report to ``listener`` while the block lasts."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def current_listener() -> Listener:
+    return _listener.get() or LinePrinter()

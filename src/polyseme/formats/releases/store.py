@@ -1,0 +1,123 @@
+"""The releases that are here: each in a folder of its own, which appears when it is complete.
+
+HOME/releases/original/model/…          its files, unpacked
+HOME/releases/original/release.json     where they came from, and what they were
+HOME/releases/original.partial/0/…      what has come so far from the first place where the release lies
+HOME/releases/checksums.json            what came the first time, also of releases that were removed
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from polyseme.errors import DownloadError, JobError
+from polyseme.formats.releases.addresses import file_name, is_url
+from polyseme.formats.releases.checksums import FileRecord, check_same
+from polyseme.formats.releases.known import Release
+from polyseme.jobs.atomic import partial_path, replace_when_complete
+from polyseme.jobs.home import home_folder
+from polyseme.jobs.locks import in_turn
+
+MANIFEST, MODEL = "release.json", "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A release that is here."""
+
+    name: str
+    folder: Path
+    urls: tuple[str, ...]
+    date: str
+    files: dict[str, FileRecord]
+
+    @property
+    def model(self) -> Path:
+        """What the formats read."""
+        return self.folder / MODEL
+
+    @property
+    def size(self) -> int:
+        return sum(record.size for record in self.files.values())
+
+    def write(self, path: Path) -> None:
+        """The manifest."""
+        records = {name: asdict(record) for name, record in self.files.items()}
+        told = {"name": self.name, "date": self.date, "urls": self.urls, "files": records}
+        with replace_when_complete(path) as file:
+            file.write(json.dumps(told, indent=1, ensure_ascii=False).encode())
+
+
+def store_folder() -> Path:
+    return home_folder() / "releases"
+
+
+def find_download(release: Release) -> Download | None:
+    """The release as it is here, if it is."""
+    return _read_manifest(store_folder() / folder_name(release))
+
+
+def downloads() -> Iterator[Download]:
+    """All releases that are here."""
+    folder = store_folder()
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if found := _read_manifest(path):
+            yield found
+
+
+def verify(download: Download) -> None:
+    """Refuse files that are not what they were when they came."""
+    for name, record in download.files.items():
+        path = download.model / name
+        if not path.is_file():
+            raise DownloadError(f"{name} of {download.name} is missing; {_remedy(download.name)}")
+        check_same(path, record, _remedy(download.name))
+
+
+def remove(download: Download) -> None:
+    """Delete the files of a release; its checksums are kept."""
+    try:
+        with in_turn(download.folder.with_name(f"{download.folder.name}.lock")):
+            delete_folder(download.folder)
+            delete_folder(partial_path(download.folder))
+    except OSError as error:
+        raise JobError(f"{download.name} cannot be removed: {(error.strerror or str(error)).lower()}") from None
+
+
+def delete_folder(folder: Path) -> None:
+    """Renamed first: a kill in the middle leaves no half of a release."""
+    old = folder.with_name(f"{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+        shutil.rmtree(old)
+
+
+def _read_manifest(folder: Path) -> Download | None:
+    path = folder / MANIFEST
+    if folder.suffix in (".partial", ".old") or not path.is_file():
+        return None
+    try:
+        told = json.loads(path.read_bytes())
+        files = {name: FileRecord(**record) for name, record in told["files"].items()}
+        return Download(told["name"], folder, tuple(told["urls"]), told["date"], files)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None  # damaged: downloaded again
+
+
+def _remedy(name: str) -> str:
+    return f"get it again with: polyseme pull {name} --again"
+
+
+def folder_name(release: Release) -> str:
+    """The name of its folder, which every file system takes."""
+    if is_url(release.name):
+        kind = "pair" if len(release.sources[0]) > 1 else "file"  # an address alone, and with what belongs to it
+        return f"{kind}-{hashlib.sha256(release.name.encode()).hexdigest()[:12]}-{file_name(release.name)[:60]}"
+    return re.sub(r"[^\w.-]", "-", release.name)

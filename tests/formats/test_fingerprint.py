@@ -1,0 +1,102 @@
+"""A fingerprint is for good: it depends on what a model computes, and on nothing that a new version may change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, fields, make_dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.pins import PINS, fingerprints
+from helpers.small_models import SMALL, small_model
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
+from polyseme.formats.fingerprint import model_fingerprint
+from polyseme.text.characters import BYTE_ALPHABET, ByteScheme, UnicodeScheme
+from polyseme.text.indexing import Indexer
+
+TENSORS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.array([0.5], np.float32)}
+INDEXER = Indexer(ByteScheme(specials={"<S>": 256}))
+
+
+def test_the_pinned_fingerprints_have_not_changed() -> None:
+    """Where a bundled model was replaced on purpose: python tests/helpers/pins.py"""
+    assert fingerprints() == json.loads(PINS.read_text(encoding="utf-8"))
+
+
+def test_it_is_the_hash_that_its_description_says() -> None:
+    settings = (
+        '{"indexer":{"characters":{"specials":{"<S>":256}}},'
+        '"network":{"cell":6,"characters":{"alphabet":261,"dim":3,"filters":[[1,3],[2,4]],"highways":1},"projection":4},'
+        '"scheme":"bytes"}'
+    )
+    expected = hashlib.sha256(settings.encode())
+    expected.update(b'["a",[1]]' + np.array([0.5], "<f4").tobytes())
+    expected.update(b'["b",[2,3]]' + np.arange(6).astype("<f4").tobytes())
+    assert model_fingerprint(SMALL, INDEXER, TENSORS) == f"1:{expected.hexdigest()}"
+
+
+def later_version(value: Any, **changes: Any) -> Any:
+    """The same values in a class of another name that has one more field, with a default."""
+    known = [(field.name, field.type, field) for field in fields(value)]
+    made = make_dataclass("Renamed", [*known, ("bias_correction", bool, False)], frozen=True)
+    return made(**{field.name: getattr(value, field.name) for field in fields(value)} | changes)
+
+
+def test_a_new_defaulted_field_or_a_renamed_class_changes_nothing() -> None:
+    later = later_version(SMALL, characters=later_version(SMALL.characters))
+    assert model_fingerprint(later, INDEXER, TENSORS) == model_fingerprint(SMALL, INDEXER, TENSORS)
+    changed = later_version(SMALL, bias_correction=True)
+    assert model_fingerprint(changed, INDEXER, TENSORS) != model_fingerprint(SMALL, INDEXER, TENSORS)
+
+
+def test_the_order_and_layout_of_the_tensors_do_not_matter() -> None:
+    turned = {"a": TENSORS["a"], "b": np.asfortranarray(TENSORS["b"]).astype(">f4")}
+    assert model_fingerprint(SMALL, INDEXER, turned) == model_fingerprint(SMALL, INDEXER, TENSORS)
+
+
+def test_a_tensor_of_torch_and_its_array_are_the_same() -> None:
+    model = small_model()
+    arrays = {name: tensor.numpy() for name, tensor in model.tensors.items()}
+    assert model_fingerprint(model.config, model.indexer, arrays) == model.fingerprint()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cell_clip": None},
+        {"cell_clip": 2.5},
+        {"skip_connections": False},
+        {"characters": CharacterConfig(BYTE_ALPHABET, dim=3, filters=((1, 3), (2, 4)), highways=2)},
+    ],
+    ids=str,
+)
+def test_what_changes_vectors_changes_the_fingerprint(change: dict[str, Any]) -> None:
+    other = replace(SMALL, **change)
+    assert model_fingerprint(other, INDEXER, TENSORS) != model_fingerprint(SMALL, INDEXER, TENSORS)
+
+
+def test_a_value_a_shape_a_name_and_an_alphabet_change_it() -> None:
+    letters = {special: number for number, special in enumerate(UnicodeScheme.SPECIALS)}
+    values = TENSORS["b"].copy()
+    values[1, 2] = np.nextafter(values[1, 2], np.float32(np.inf))
+    found = {
+        model_fingerprint(SMALL, indexer, tensors)
+        for indexer, tensors in (
+            (INDEXER, TENSORS),
+            (INDEXER, {**TENSORS, "b": values}),
+            (INDEXER, {**TENSORS, "b": TENSORS["b"].reshape(3, 2)}),
+            (INDEXER, {"a": TENSORS["a"], "c": TENSORS["b"]}),
+            (Indexer(ByteScheme()), TENSORS),
+            (Indexer(UnicodeScheme(letters)), TENSORS),
+            (Indexer(UnicodeScheme({**letters, "a": 6})), TENSORS),
+        )
+    }
+    assert len(found) == 7
+
+
+def test_a_whole_number_is_the_same_as_its_float() -> None:
+    whole, floating = BiLMConfig.from_dict(asdict(SMALL) | {"cell_clip": 5}), replace(SMALL, cell_clip=5.0)
+    assert model_fingerprint(whole, INDEXER, TENSORS) == model_fingerprint(floating, INDEXER, TENSORS)
