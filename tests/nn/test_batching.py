@@ -8,9 +8,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.cases import CASES, Case
-from reference.port import bilm_of
 
+from helpers.reference.cases import CASES, Case
+from helpers.reference.port import bilm_of
 from polyseme.nn.bilm import BiLM, BiLMState
 
 TOLERANCE = 1e-5

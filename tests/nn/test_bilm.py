@@ -7,13 +7,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import ReferenceBiLM, options_for
-from reference.cases import BATCHES, CASES, Batch, Case
-from reference.port import assert_same_state, bilm_of, tensors_of
 
+from helpers.reference import ReferenceBiLM, options_for
+from helpers.reference.cases import BATCHES, CASES, Batch, Case
+from helpers.reference.port import assert_same_state, bilm_of, tensors_of
+from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.errors import InputError
 from polyseme.nn.bilm import BiLM, BiLMState, reorder, reversal
-from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
 
 TOLERANCE = 1e-5
 

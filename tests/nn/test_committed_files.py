@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import runpy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from reference import ReferenceBiLM
-from reference.cases import BATCHES, CASES
-from reference.port import bilm_of
 
-FOLDER = Path(__file__).parents[1] / "fixtures" / "nn"
+from helpers.paths import COMMITTED
+from helpers.reference import ReferenceBiLM
+from helpers.reference.cases import BATCHES, CASES
+from helpers.reference.port import bilm_of
+
+FOLDER = COMMITTED / "nn"
 MAKE = runpy.run_path(str(FOLDER / "make.py"))
 FILES: dict[str, str] = MAKE["FILES"]
 TOLERANCE = 1e-5

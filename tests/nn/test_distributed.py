@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import runpy
+import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-STEP = Path(__file__).with_name("distributed_step.py")
-train_one_step = runpy.run_path(str(STEP))["train_one_step"]
+from helpers.distributed_step import train_one_step
 
 pytestmark = pytest.mark.skipif(
     not (torch.distributed.is_available() and torch.distributed.is_gloo_available()), reason="torch without gloo"
@@ -26,7 +24,8 @@ def two_processes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, An
     results = [folder / f"{rank}.pt" for rank in range(2)]
     processes = [
         subprocess.Popen(
-            [sys.executable, str(STEP), str(rank), "2", str(folder / "meeting"), str(result)],
+            [sys.executable, "-m", "helpers.distributed_step", str(rank), "2", str(folder / "meeting"), str(result)],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             stderr=subprocess.PIPE,
             text=True,
         )

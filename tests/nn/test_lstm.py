@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from polyseme.nn.config import BiLMConfig, WordConfig
+from polyseme.bilm_config import BiLMConfig, WordConfig
 from polyseme.nn.lstm import CellState, ProjectedLSTM
 
 CONFIG = BiLMConfig(words=WordConfig(size=1, dim=3), cell=5, projection=3, cell_clip=None, projection_clip=None)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from polyseme.nn.config import BiLMConfig, WordConfig
+from polyseme.bilm_config import BiLMConfig, WordConfig
 from polyseme.nn.lstm import CellState, ProjectedLSTM
 from polyseme.nn.lstm_fused import last_rows, rows_before, run_packed
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import byte_ids, mix
-from reference.cases import BATCHES, CASES
-from reference.golden import read_model
-from reference.port import bilm_of
-from shared import FIXTURES, needs
 from torch import Tensor
 
+from helpers.paths import FIXTURES, needs
+from helpers.reference import byte_ids, mix
+from helpers.reference.cases import BATCHES, CASES
+from helpers.reference.port import bilm_of
+from helpers.reference.released import read_model
 from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.mix import ElmoRepresentations, LayerNorm, ScalarMix

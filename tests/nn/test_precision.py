@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from polyseme.nn.config import BiLMConfig, WordConfig
+from polyseme.bilm_config import BiLMConfig, WordConfig
 from polyseme.nn.lstm import ProjectedLSTM
 from polyseme.nn.lstm_fused import run_packed
 from polyseme.nn.precision import Products

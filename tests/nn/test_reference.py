@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from reference import (
+
+from helpers.paths import FIXTURES, needs
+from helpers.reference import (
     ReferenceBiLM,
     batch_layer_norm,
     byte_ids,
@@ -20,8 +22,7 @@ from reference import (
     unicode_ids,
     without_boundaries,
 )
-from reference.golden import read_hdf5, read_model
-from shared import FIXTURES, needs
+from helpers.reference.released import read_hdf5, read_model
 
 BILM_TF = FIXTURES / "bilm-tf-generated"
 MANYLANGS = FIXTURES / "manylangs"

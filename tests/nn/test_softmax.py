@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from shared import FIXTURES, needs
 from torch import Tensor
 
+from helpers.paths import FIXTURES, needs
 from polyseme.nn import softmax as softmax_module
 from polyseme.nn.softmax import Negatives, Softmax, SoftmaxWeights, draw_negatives, full_loss, sampled_loss
 

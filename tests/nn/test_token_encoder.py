@@ -9,11 +9,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import byte_ids, options_for
-from reference.cases import BATCHES, CASES, Case
-from reference.port import bilm_of
 
-from polyseme.nn.config import Activation, BiLMConfig, CharacterConfig, WordConfig
+from helpers.reference import byte_ids, options_for
+from helpers.reference.cases import BATCHES, CASES, Case
+from helpers.reference.port import bilm_of
+from polyseme.bilm_config import Activation, BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.token_encoder import Highway, TokenEncoder
 
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
+from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.token_encoder import TokenEncoder
 from polyseme.nn.trimming import trimmed_groups
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme

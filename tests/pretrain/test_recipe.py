@@ -8,8 +8,8 @@ import pytest
 
 from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM
-from polyseme.pretrain.build import bilm_config
 from polyseme.pretrain.recipe import SHIPPED, change_recipe, load_recipe, recipe_from_dict
+from polyseme.pretrain.training.build import bilm_config
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 

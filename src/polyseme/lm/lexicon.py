@@ -13,22 +13,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from polyseme.elmo import Elmo
 from polyseme.formats.output_layer import output_layer
+from polyseme.lm.largest import largest_in_rows
 from polyseme.lm.outputs import read
 from polyseme.lm.places import Place
+from polyseme.lm.substitute_vectors import SubstituteVectors
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
 Direction = Literal["both", "forward", "backward"]
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 #: Added to every count. The model knows little of a word that it met a few times; to divide by its tiny p(w) would put
 #: such words on top. On held-out text it raised the probability of the words that stand there.
 SMOOTHING = 10
+
+#: Places whose words are weighed at once: their logits, 20 MB for 80,000 words, are read again while they are cached.
+PLACES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +54,8 @@ class Substitute:
 class LogProbabilities:
     """ln p of every word at P places, given what stands before and what stands after."""
 
-    forward: Tensor  # [P, V] float64
-    backward: Tensor | None  # [P, V] float64
+    forward: Doubles  # [P, V]
+    backward: Doubles | None  # [P, V]
 
     def __getitem__(self, places: slice) -> LogProbabilities:
         return LogProbabilities(self.forward[places], None if self.backward is None else self.backward[places])
@@ -63,18 +72,41 @@ class Lexicon:
         self._prior = log_prior(vocabulary)  # [V]
         self._specials = [number for number, word in enumerate(self.words) if word in SPECIALS]
 
-    def log_probabilities(self, places: Sequence[Place]) -> LogProbabilities:
-        outputs = read(self._elmo, [place.tokens for place in places])
-        ahead = [o.forward[p.begin] for o, p in zip(outputs, places, strict=True)]  # position begin is the token before
-        forward = self._softmax.log_probabilities(torch.stack(ahead)).double()
-        back = [o.backward[p.end + 1] for o, p in zip(outputs, places, strict=True) if o.backward is not None]
-        return LogProbabilities(forward, self._softmax.log_probabilities(torch.stack(back)).double() if back else None)
+    @cached_property
+    def _weight(self) -> Floats:
+        """[V, D]"""
+        return np.asarray(self._softmax.weight, np.float32)
 
-    def distributions(self, found: LogProbabilities, direction: Direction = "both") -> Tensor:
+    @cached_property
+    def _joint_bias(self) -> Floats:
+        """What a word's joint logit has beside the product of its row with the states. [V]"""
+        bias = np.asarray(self._softmax.bias, np.float64)
+        joint = 2 * bias - self._prior if self._elmo.config.bidirectional else bias.copy()
+        joint[self._specials] = -np.inf
+        return joint.astype(np.float32)
+
+    def states(self, places: Sequence[Place]) -> Floats:
+        """What the sentence says about each place: the forward state before it, the backward state after it. [P, W]"""
+        outputs = read(self._elmo, [place.tokens for place in places])
+        size = self._elmo.config.projection
+        states = np.empty((len(places), self._elmo.config.width), np.float32)
+        for row, place, output in zip(states, places, outputs, strict=True):
+            row[:size] = output.forward[place.begin]  # position begin is that of the token before
+            if output.backward is not None:
+                row[size:] = output.backward[place.end + 1]
+        return states
+
+    def log_probabilities(self, places: Sequence[Place]) -> LogProbabilities:
+        states, size = self.states(places), self._elmo.config.projection
+        back = states[:, size:]
+        return LogProbabilities(self._log_softmax(states[:, :size]), self._log_softmax(back) if back.size else None)
+
+    def distributions(self, found: LogProbabilities, direction: Direction = "both") -> Doubles:
         """ln p of every word but the boundaries and <UNK>, from what the direction sees. [P, V]"""
         joint = self._combine(found, direction)
-        joint[:, self._specials] = -torch.inf
-        return torch.log_softmax(joint, dim=1)
+        joint[:, self._specials] = -np.inf
+        joint -= np.logaddexp.reduce(joint, axis=1, keepdims=True)
+        return joint
 
     def likeliest(
         self, found: LogProbabilities, k: int, direction: Direction, without: str | None = None
@@ -82,29 +114,55 @@ class Lexicon:
         """The ``k`` likeliest words of one place, the likeliest first; ``without`` is left out."""
         joint = self.distributions(found, direction)[0]  # [V]
         if without is not None and (number := self.find(without)) is not None:
-            joint[number] = -torch.inf
-        values, best = joint.topk(min(k, len(joint)))
+            joint[number] = -np.inf
+        best = np.argsort(-joint, kind="stable")[:k]
         return [
             Substitute(
                 word=self.words[number],
-                probability=value.exp().item(),
-                forward=found.forward[0, number].exp().item(),
-                backward=None if found.backward is None else found.backward[0, number].exp().item(),
+                probability=float(np.exp(joint[number])),
+                forward=float(np.exp(found.forward[0, number])),
+                backward=None if found.backward is None else float(np.exp(found.backward[0, number])),
             )
-            for value, number in zip(values, best.tolist(), strict=True)
-            if value > -torch.inf
+            for number in best.tolist()
+            if joint[number] > -np.inf
         ]
 
-    def _combine(self, found: LogProbabilities, direction: Direction) -> Tensor:
+    def substitute_vectors(self, states: Floats) -> SubstituteVectors:
+        """The states of n places [n, W] → the likeliest words of each.
+
+        Both directions share the softmax, so that one product with the sum of the two states gives every word's joint
+        logit; its normaliser is the same for all words of a place and falls out.
+        """
+        parts = [self._substitute_vectors(states[n : n + PLACES]) for n in range(0, len(states), PLACES)]
+        return SubstituteVectors.join(parts, len(self.words))
+
+    def _substitute_vectors(self, states: Floats) -> SubstituteVectors:
+        size = self._elmo.config.projection
+        if self._softmax.clusters is not None:  # not linear in the states
+            found = LogProbabilities(
+                self._log_softmax(states[:, :size]),
+                self._log_softmax(states[:, size:]) if states.shape[1] > size else None,
+            )
+            joint = self.distributions(found).astype(np.float32)
+        else:
+            both = states.reshape(len(states), -1, size).sum(axis=1)  # [n, D]
+            joint = both @ self._weight.T + self._joint_bias
+        return SubstituteVectors.of_logits(*largest_in_rows(joint, SubstituteVectors.SIZE), len(self.words))
+
+    def _log_softmax(self, h: Floats) -> Doubles:
+        """[P, D] → [P, V]"""
+        found: Doubles = self._softmax.log_probabilities(torch.from_numpy(np.ascontiguousarray(h))).double().numpy()
+        return found
+
+    def _combine(self, found: LogProbabilities, direction: Direction) -> Doubles:
         """ln p(w | what the direction sees), up to a constant. [P, V]"""
         if direction == "forward" or found.backward is None:
-            return found.forward.clone()
-        return found.backward.clone() if direction == "backward" else found.forward + found.backward - self._prior
+            return found.forward.copy()
+        return found.backward.copy() if direction == "backward" else found.forward + found.backward - self._prior
 
 
-def log_prior(vocabulary: Vocabulary) -> Tensor:
-    """ln p(w) up to a constant. [V] float64"""
+def log_prior(vocabulary: Vocabulary) -> Doubles:
+    """ln p(w) up to a constant. [V]"""
     if vocabulary.counts is not None:
-        return torch.log(torch.tensor(vocabulary.counts, dtype=torch.float64) + SMOOTHING)
-    rank = torch.arange(len(vocabulary), dtype=torch.float64)
-    return torch.log(torch.log1p(1 / (rank + 1)))
+        return np.log(np.array(vocabulary.counts, np.float64) + SMOOTHING)
+    return np.log(np.log1p(1 / (np.arange(len(vocabulary)) + 1)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from polyseme.elmo import Elmo
@@ -33,7 +34,6 @@ def read(elmo: Elmo, sentences: Sequence[Sequence[str]]) -> list[Outputs]:
             'or "warm"'
         )
     size = elmo.config.projection
-    top = [
-        layers[-1] for layers in elmo.engine.encode(sentences, elmo.start(len(sentences)), keep_boundaries=True)
-    ]  # [N+2, W] each
+    encoded = elmo.engine.encode(sentences, elmo.start(len(sentences)), keep_boundaries=True)  # [L+1, N+2, W] each
+    top = [torch.from_numpy(layers[-1]) for layers in encoded]
     return [Outputs(h[:, :size], h[:, size:] if elmo.config.bidirectional else None) for h in top]

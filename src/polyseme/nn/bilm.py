@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import InputError
-from polyseme.nn.config import BiLMConfig
 from polyseme.nn.lstm import CellState, ProjectedLSTM
 from polyseme.nn.token_encoder import TokenEncoder
 

@@ -8,6 +8,8 @@ Sequences are packed time-major: the rows of step 0, then those of step 1, and s
 step t works on the first ``sizes[t]`` sequences and the state before it is a slice.
 
     sizes = [3, 3, 1]       rows   a0 b0 c0 | a1 b1 c1 | a2
+
+On a CPU the compiled kernel does the same faster still (lstm_kernel.py).
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from polyseme.nn.lstm import CellState, ProjectedLSTM
+from polyseme.nn.lstm_kernel import KernelLSTM, takes_lstm
 from polyseme.nn.precision import Products
+from polyseme.nn.training_kernel import training_kernel
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -31,19 +35,16 @@ def run_packed(lstm: ProjectedLSTM, x: Tensor, sizes: Sequence[int], start: Cell
 
     No gradient flows into or out of the states: training cuts it there, as the original does.
     """
+    weights = lstm.input_weight, lstm.state_weight, lstm.full_bias(), lstm.projection
+    states, clips = (start.h, start.c), (lstm.cell_clip, lstm.projection_clip)
+    kernel = training_kernel(x)
+    if lstm.projection is not None and takes_lstm(kernel, *reversed(lstm.projection.shape)):
+        last = last_rows(sizes)
+        y, h, c = KernelLSTM.apply(x, *weights, states, tuple(sizes), last, clips, kernel)  # type: ignore[no-untyped-call]
+        return y, CellState(h, c)
     products = Products.of(x)
     with products.by_hand():
-        y, h, c = _PackedLSTM.apply(  # type: ignore[no-untyped-call]
-            x,
-            lstm.input_weight,
-            lstm.state_weight,
-            lstm.full_bias(),
-            lstm.projection,
-            (start.h, start.c),
-            tuple(sizes),
-            (lstm.cell_clip, lstm.projection_clip),
-            products,
-        )
+        y, h, c = _PackedLSTM.apply(x, *weights, states, tuple(sizes), clips, products)  # type: ignore[no-untyped-call]
     return y, CellState(h, c)
 
 

@@ -24,6 +24,8 @@ from torch.autograd.function import once_differentiable
 
 from polyseme.nn.adaptive import Clusters, adaptive_log_probabilities
 from polyseme.nn.precision import Products
+from polyseme.nn.softmax_kernel import sampled_softmax, takes_negatives
+from polyseme.nn.training_kernel import training_kernel
 
 #: Logits that exist at the same time while training: 4 MB stays in the cache.
 BLOCK_LOGITS = 1 << 20
@@ -188,26 +190,15 @@ class _SampledLoss(torch.autograd.Function):
         products: Products,
     ) -> Tensor:
         negative_weight = weight[negatives]  # [S, D]
-        negative_weight_t = negative_weight.t().contiguous()  # [D, S]
         negative_bias = bias[negatives] - negative_correction  # [S]
         target_weight = weight[targets]  # [R, D]
         target_logits = (h * target_weight).sum(1) + bias[targets] - target_correction  # [R]
-        hit_rows, hit_columns = _accidental_hits(targets, negatives)
-
-        grad_h = torch.empty_like(h)
-        grad_negative_weight = torch.zeros_like(negative_weight)
-        grad_negative_bias = torch.zeros_like(negative_bias)
-        log_sums = torch.empty_like(target_logits)
-        for rows in _blocks(len(h), len(negatives)):
-            logits = products.plus(negative_bias, h[rows], negative_weight_t)  # [r, S]
-            here = (hit_rows >= rows.start) & (hit_rows < rows.stop)
-            logits[hit_rows[here] - rows.start, hit_columns[here]] = -torch.inf
-            torch.logaddexp(torch.logsumexp(logits, dim=1), target_logits[rows], out=log_sums[rows])
-            p = logits.sub_(log_sums[rows, None]).exp_()
-            products.times(p, negative_weight, out=grad_h[rows])
-            products.add(grad_negative_weight, p.t(), h[rows])
-            grad_negative_bias += p.sum(0)
-
+        shared = h, negative_weight, negative_bias, target_logits, _accidental_hits(targets, negatives)
+        kernel = training_kernel(h)
+        if kernel is not None and takes_negatives(kernel, h.shape[1], len(negatives)):
+            log_sums, grad_h, grad_negative_weight, grad_negative_bias = sampled_softmax(kernel, *shared)
+        else:
+            log_sums, grad_h, grad_negative_weight, grad_negative_bias = _against_negatives(*shared, products)
         grad_target = torch.exp(target_logits - log_sums) - 1  # [R] d loss / d target logit
         grad_h.addcmul_(target_weight, grad_target[:, None])
         grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
@@ -222,11 +213,30 @@ class _SampledLoss(torch.autograd.Function):
         return (*(g * grad for g in ctx.gradients), None, None, None, None, None)
 
 
-def _accidental_hits(targets: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and columns where a negative is the row's own target."""
+def _against_negatives(
+    h: Tensor, weight: Tensor, bias: Tensor, target_logits: Tensor, hits: Tensor, products: Products
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """ln of the sum over target and negatives [R]; of their sum the gradients by h, weight and bias."""
+    weight_t = weight.t().contiguous()  # [D, S]
+    hit_rows = (hits >= 0).nonzero()[:, 0]
+    grad_h, grad_weight, grad_bias = torch.empty_like(h), torch.zeros_like(weight), torch.zeros_like(bias)
+    log_sums = torch.empty_like(target_logits)
+    for rows in _blocks(len(h), len(bias)):
+        logits = products.plus(bias, h[rows], weight_t)  # [r, S]
+        here = hit_rows[(hit_rows >= rows.start) & (hit_rows < rows.stop)]
+        logits[here - rows.start, hits[here]] = -torch.inf
+        torch.logaddexp(torch.logsumexp(logits, dim=1), target_logits[rows], out=log_sums[rows])
+        p = logits.sub_(log_sums[rows, None]).exp_()
+        products.times(p, weight, out=grad_h[rows])
+        products.add(grad_weight, p.t(), h[rows])
+        grad_bias += p.sum(0)
+    return log_sums, grad_h, grad_weight, grad_bias
+
+
+def _accidental_hits(targets: Tensor, negatives: Tensor) -> Tensor:
+    """For each row the column of the negative that is its own target, or -1. [R]"""
     columns = torch.searchsorted(negatives, targets).clamp_(max=len(negatives) - 1)  # [R]
-    rows = (negatives[columns] == targets).nonzero()[:, 0]
-    return rows, columns[rows]
+    return torch.where(negatives[columns] == targets, columns, -1)
 
 
 def _blocks(rows: int, columns: int, logits: int = BLOCK_LOGITS) -> list[slice]:

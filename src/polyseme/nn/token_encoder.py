@@ -11,7 +11,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from polyseme.nn.config import BiLMConfig, CharacterConfig
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
+from polyseme.nn.characters_kernel import KernelCharacters, takes_characters
+from polyseme.nn.training_kernel import training_kernel
 
 
 class Highway(nn.Module):
@@ -39,13 +41,24 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """[R, C] ids → [R, F]"""
-        x = self.embedding(characters).transpose(1, 2)  # [R, dim, C]
-        # The maximum runs over padding characters too: the original models were trained like this.
-        # max, not amax: equal results, and half the time in the backward pass.
-        h = self.activation(torch.cat([conv(x).max(dim=2).values for conv in self.convolutions], dim=1))  # [R, F]
+        h = self.activation(self._largest_windows(characters))  # [R, F]
         for highway in self.highways:
             h = highway(h)
         return h
+
+    def _largest_windows(self, characters: Tensor) -> Tensor:
+        """[R, C] ids → [R, F] the maximum of each filter. On a CPU the kernel computes it while this is trained."""
+        kernel = training_kernel(self.embedding.weight) if torch.is_grad_enabled() else None
+        if kernel is not None and takes_characters(kernel, self.embedding.embedding_dim):
+            filters, biases = zip(*((conv.weight, conv.bias) for conv in self.convolutions), strict=True)
+            largest: Tensor = KernelCharacters.apply(  # type: ignore[no-untyped-call]
+                characters, self.embedding.weight, torch.cat(biases), kernel, *filters
+            )
+            return largest
+        x = self.embedding(characters).transpose(1, 2)  # [R, dim, C]
+        # The maximum runs over padding characters too: the original models were trained like this.
+        # max, not amax: equal results, and half the time in the backward pass.
+        return torch.cat([conv(x).max(dim=2).values for conv in self.convolutions], dim=1)
 
 
 class TokenEncoder(nn.Module):

@@ -11,7 +11,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from polyseme.nn.config import BiLMConfig
+from polyseme.bilm_config import BiLMConfig
 
 #: Where the sorted tokens are cut into groups: most tokens are short, a few are very long.
 CUTS = (0.35, 0.65, 0.90)

@@ -1,1 +1,1 @@
-
+"""New models: corpus/ prepares text, training/ learns from it; a recipe holds every choice."""

@@ -47,6 +47,8 @@ class TextChoice:
     read: Literal["sentences", "windows"] = "sentences"
     tokens: int = 1280  #: sentences: positions in a batch, about
     max_length: int = 200  #: sentences: longer ones are read in pieces
+    together: int = 1  #: sentences: so many neighbours are read as one
+    capitals: float = 0.0  #: sentences: the share that is read as if it were written in capitals
     rows: int = 128  #: windows: streams of text
     steps: int = 20  #: windows: positions of each stream in a batch
     shuffle: bool = True  #: windows: shuffle the sentences
@@ -78,6 +80,7 @@ class OptimizerChoice:
     clip_norm: float | None = 1.0
     scale: float = 1.0  #: multiplies the loss; the original's is the number of steps in a window
     accumulate: int = 1  #: batches in one update
+    average: float = 0.0  #: decay of a moving average of the weights, which is then what is kept; 0: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class Recipe:
     name: str = "custom"
     dropout: float = 0.1
     precision: Literal["auto", "float32", "bfloat16"] = (
-        "auto"  #: of matrix products; auto: bfloat16 on GPUs that have it
+        "auto"  #: of matrix products; auto: bfloat16 on devices that have it
     )
     model: ModelShape = field(default_factory=ModelShape)
     text: TextChoice = field(default_factory=TextChoice)
@@ -108,13 +111,19 @@ class Recipe:
     budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout is {self.dropout}, but should be at least 0 and below 1")
+        for name, share in (
+            ("dropout", self.dropout),
+            ("text.capitals", self.text.capitals),
+            ("optimizer.average", self.optimizer.average),
+        ):
+            if not 0 <= share < 1:
+                raise ConfigError(f"{name} is {share}, but should be at least 0 and below 1")
         for name, value in (
             ("text.tokens", self.text.tokens),
             ("text.rows", self.text.rows),
             ("text.steps", self.text.steps),
             ("text.max_length", self.text.max_length),
+            ("text.together", self.text.together),
             ("softmax.negatives", self.softmax.negatives),
             ("optimizer.accumulate", self.optimizer.accumulate),
             ("budget.tokens", self.budget.tokens),

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from polyseme.pretrain.prepare import prepare
+from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import load_recipe
-from polyseme.pretrain.run import RunPlan, Watch, pretrain
-from polyseme.pretrain.threads import parallel_threads
+from polyseme.pretrain.training.parallel import parallel_threads
+from polyseme.pretrain.training.pretraining import RunPlan, Watch, pretrain
 
 TEXT = Path(__file__).with_name("toy.txt")
 TOKENS = 100_000  # about a hundred times the text

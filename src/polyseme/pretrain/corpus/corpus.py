@@ -1,0 +1,130 @@
+"""A prepared corpus: a folder of plain arrays, memory-mapped, so that its size does not matter.
+
+    corpus.json      what it holds: see CorpusMeta
+    tokens.bin       u4 [tokens]         type ids, sentence after sentence, without boundaries
+    sentences.bin    u8 [sentences + 1]  where each sentence begins in tokens
+    documents.bin    u8 [documents + 1]  where each document begins in sentences
+    types.txt        every distinct token, one a line; its id is its line; by decreasing count, ties by code points
+    types.bin        u8 [types + 1]      where each line begins in types.txt
+    counts.bin       u8 [types]          how often each type occurs
+    targets.bin      u4 [types]          the word of the softmax that stands for each type, <UNK> where there is none
+    vocab.txt        the words of the softmax with their counts; <S> and </S> are counted once a sentence
+
+All numbers are little endian. `polyseme.pretrain.corpus.preparation` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import InputError
+from polyseme.jobs.input_files import InputFile
+from polyseme.jobs.manifests import read_manifest
+from polyseme.jobs.mapped import map_file, release
+from polyseme.jobs.pieces import Piece, check_pieces
+from polyseme.text.vocabulary import Vocabulary
+
+VERSION = 1
+META, TYPES_TEXT, VOCABULARY = "corpus.json", "types.txt", "vocab.txt"
+U4, U8 = np.dtype("<u4"), np.dtype("<u8")
+
+
+@dataclass(frozen=True)
+class CorpusMeta:
+    """The figures of a corpus, as corpus.json has them."""
+
+    lang: str
+    tokens: int
+    sentences: int
+    documents: int
+    types: int
+    vocabulary_size: int  # words of the softmax, specials included
+    unknown_rate: float  # share of the tokens whose word of the softmax is <UNK>
+    coverage: float  # the share of all others
+    longest_sentence: int  # in tokens
+    seed: int
+    inputs: tuple[InputFile, ...]
+    pieces: Mapping[str, Piece] = field(default_factory=dict)  # the other files
+    version: int = VERSION
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """An open corpus; the arrays are read-only and come from the disk as they are touched."""
+
+    folder: Path
+    meta: CorpusMeta
+    tokens: NDArray[np.uint32]  # [tokens]
+    sentences: NDArray[np.uint64]  # [sentences + 1]
+    documents: NDArray[np.uint64]  # [documents + 1]
+    targets: NDArray[np.uint32]  # [types]
+    counts: NDArray[np.uint64]  # [types]
+    vocabulary: Vocabulary
+    _type_bytes: NDArray[np.uint8]
+    _type_starts: NDArray[np.uint64]  # [types + 1]
+
+    def type(self, id: int) -> str:
+        """The token that has this type id."""
+        start, end = self._type_starts[id : id + 2].tolist()
+        return self._type_bytes[start : end - 1].tobytes().decode()
+
+    def types(self, ids: Sequence[int] | NDArray[np.integer[Any]]) -> list[str]:
+        """The tokens that have these type ids."""
+        return [self.type(int(id)) for id in ids]
+
+    def sentence(self, i: int) -> NDArray[np.uint32]:
+        """The type ids of sentence ``i``."""
+        start, end = self.sentences[i : i + 2].tolist()
+        return np.array(self.tokens[start:end])
+
+    def release(self) -> None:
+        """Give back the memory of the text that was read, so that a long run does not come to hold all of it."""
+        release(self.tokens, self.sentences)
+
+
+def open_corpus(folder: str | Path) -> Corpus:
+    """Open what `prepare` wrote; a folder that is incomplete, damaged or of another version is an InputError."""
+    folder = Path(folder)
+    if not (folder / META).is_file():
+        raise InputError(f"{folder} is no prepared corpus: it has no {META}; make one with: polyseme prepare")
+    try:
+        meta = read_manifest(folder / META, CorpusMeta, VERSION)
+        check_pieces(folder, meta.pieces)
+        type_starts = map_file(folder / "types.bin", U8, meta.types + 1)
+        corpus = Corpus(
+            folder=folder,
+            meta=meta,
+            tokens=map_file(folder / "tokens.bin", U4, meta.tokens),
+            sentences=map_file(folder / "sentences.bin", U8, meta.sentences + 1),
+            documents=map_file(folder / "documents.bin", U8, meta.documents + 1),
+            targets=map_file(folder / "targets.bin", U4, meta.types),
+            counts=map_file(folder / "counts.bin", U8, meta.types),
+            vocabulary=Vocabulary.read(folder / VOCABULARY),
+            _type_bytes=map_file(folder / TYPES_TEXT, np.dtype("u1"), int(type_starts[-1])),
+            _type_starts=type_starts,
+        )
+        _check(corpus)
+    except (InputError, OSError, TypeError, UnicodeDecodeError) as problem:
+        raise InputError(f"{folder} is no usable corpus: {problem}; run polyseme prepare again") from None
+    return corpus
+
+
+def _check(corpus: Corpus) -> None:
+    """The places where the files meet must agree; the rest is checked by their sizes."""
+    meta = corpus.meta
+    for name, starts, end in (
+        ("sentences.bin", corpus.sentences, meta.tokens),
+        ("documents.bin", corpus.documents, meta.sentences),
+    ):
+        if (int(starts[0]), int(starts[-1])) != (0, end):
+            raise InputError(f"{name} runs from {starts[0]} to {starts[-1]} where 0 to {end} was expected")
+    if len(corpus.vocabulary) != meta.vocabulary_size:
+        raise InputError(f"{VOCABULARY} has {len(corpus.vocabulary)} words where {meta.vocabulary_size} were expected")
+    if int(corpus.targets.max()) >= meta.vocabulary_size:
+        raise InputError(f"targets.bin names a word that {VOCABULARY} does not have")

@@ -1,0 +1,67 @@
+"""Text that a run is measured on and never trained on: a file of its own, or the end of the corpus.
+
+Of the corpus it is whole documents, as long as they are not much more than the share; otherwise the last sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import ConfigError
+from polyseme.pretrain.corpus.corpus import Corpus
+from polyseme.text.readers import read_documents
+from polyseme.text.tokenization import split_text
+
+#: Of the corpus, and no more than the recipe validates on.
+HELD_OUT_SHARE = 0.01
+#: Whole documents may be so many times that; the last one of a small corpus could be most of it.
+TOO_MUCH = 2
+
+
+def held_out_sentences(corpus: Corpus, valid: Path | None, tokens: int) -> tuple[int, list[list[str]]]:
+    """How many sentences of the corpus are trained on, and about ``tokens`` of the text that is not, by sentences."""
+    if valid is not None:
+        return corpus.meta.sentences, _first_tokens(read_sentences([valid], corpus.meta.lang), tokens)
+    first = first_held_out(corpus, max(1, min(tokens, int(corpus.meta.tokens * HELD_OUT_SHARE))))
+    return first, [corpus.types(corpus.sentence(i)) for i in range(first, corpus.meta.sentences)]
+
+
+def first_held_out(corpus: Corpus, tokens: int) -> int:
+    """The sentence from which on ``tokens`` or a little more are left."""
+    if corpus.meta.sentences == 1:
+        raise ConfigError("the corpus is a single sentence: there is nothing to hold out; give --valid FILE")
+    end = corpus.meta.tokens
+    sentence = max(1, _last_start(corpus.sentences, end - tokens))
+    document = int(corpus.documents[_last_start(corpus.documents, sentence)])
+    whole = document > 0 and end - int(corpus.sentences[document]) <= TOO_MUCH * tokens
+    return document if whole else sentence
+
+
+def read_sentences(inputs: Sequence[str | Path], lang: str) -> Iterator[list[str]]:
+    """The tokens of each sentence of some files, split as the corpus was."""
+    for document in read_documents(inputs, unit="document"):
+        if document.sentences is not None:
+            yield from (list(s) for s in document.sentences if s)
+        else:
+            yield from (s.tokens for s in split_text(document.text or "", lang) if s.tokens)
+
+
+def _last_start(starts: NDArray[np.uint64], position: int) -> int:
+    """The number of the last start that is not after a position."""
+    return int(np.searchsorted(starts, np.uint64(position), side="right")) - 1
+
+
+def _first_tokens(sentences: Iterator[list[str]], tokens: int) -> list[list[str]]:
+    taken: list[list[str]] = []
+    for sentence in sentences:
+        if tokens <= 0:
+            break
+        taken.append(sentence)
+        tokens -= len(sentence)
+    if not taken:
+        raise ConfigError("the held-out text has no sentence; give a file with text as --valid")
+    return taken

@@ -1,0 +1,176 @@
+"""Text of any size → a corpus on disk, in two passes; only the table of distinct tokens is held in memory.
+
+Pass 1 (gather.py) tokenises chunks of text in several processes and numbers the types as they come. Then all counts
+are known, and pass 2 renumbers by frequency, block by block. The final numbers depend on counts and words alone, so
+the bytes are the same however many workers there were.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyseme.errors import ConfigError, InputError
+from polyseme.jobs.folders import folder_when_complete
+from polyseme.jobs.manifests import write_manifest
+from polyseme.jobs.pieces import measure_piece
+from polyseme.pretrain.corpus.chunks import Source, find_sources
+from polyseme.pretrain.corpus.corpus import META, TYPES_TEXT, U4, U8, VOCABULARY, CorpusMeta
+from polyseme.pretrain.corpus.gather import Gathered, gather
+from polyseme.pretrain.corpus.softmax_words import WordChoice, choose_words, read_for_training
+from polyseme.text.own_tokenizer import Language, language_name
+from polyseme.text.tokenization import split_text
+from polyseme.text.vocabulary import UNKNOWN, Vocabulary
+
+BLOCK = 1 << 20  # tokens, or types, at once
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareProgress:
+    """How far the work is: of all input bytes while "reading", of all tokens while "numbering"."""
+
+    stage: str
+    tokens: int
+    done: int
+    total: int  # 0 where it cannot be told: standard input
+
+
+Report = Callable[[PrepareProgress], None]
+
+
+def prepare(
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    *,
+    lang: Language = "en",
+    vocabulary_size: int | None = None,
+    min_count: int = 1,
+    vocabulary: str | Path | None = None,
+    workers: int | None = None,
+    field: str | None = None,
+    kind: str | None = None,
+    progress: Report | None = None,
+    seed: int = 0,
+) -> CorpusMeta:
+    """Write the corpus folder ``out`` from ``inputs``: all that `polyseme.text.readers.read_documents` takes.
+
+    ``lang`` says how raw text is split into tokens ("whitespace": it is already, one sentence a line), or is a function
+    that does it. The words of the softmax are those of the file ``vocabulary`` (of bilm-tf, or of another corpus), else
+    the most frequent ones: at most ``vocabulary_size`` with the specials, each occurring ``min_count`` times or more.
+    ``workers`` processes tokenise, one a core unless given. ``seed`` is noted in the corpus, for the training.
+    """
+    given = read_for_training(Path(vocabulary)) if vocabulary is not None else None
+    choice = WordChoice(vocabulary_size, min_count, given)
+    workers = _cores() if workers is None else workers
+    if workers < 1:
+        raise ConfigError(f"{workers} worker processes were asked for; at least one has to do the work")
+    sources = find_sources(inputs, kind, field)
+    split_text("a", lang)  # a tokeniser that does not work says so before anything starts
+    if workers > 1:
+        _refuse_local_function(lang)
+    report = progress or _no_report
+    with folder_when_complete(Path(out)) as folder:
+        described = tuple(source.describe() for source in sources)
+        total = sum(source.size or 0 for source in sources)
+        gathered = gather(
+            sources,
+            folder,
+            lang=lang,
+            workers=workers,
+            progress=lambda tokens, read: report(PrepareProgress("reading", tokens, read, total)),
+        )
+        _refuse_empty(gathered, sources)
+        order = _by_frequency(gathered)
+        _renumber(folder / "tokens.bin", order, gathered.tokens, report)
+        types, counts = _sorted_types(gathered, order)
+        words = choose_words(types, counts.tolist(), gathered.sentences, choice)
+        unknown = _write_types(folder, types, counts, words)
+        meta = CorpusMeta(
+            lang=language_name(lang),
+            tokens=gathered.tokens,
+            sentences=gathered.sentences,
+            documents=gathered.documents,
+            types=len(types),
+            vocabulary_size=len(words),
+            unknown_rate=unknown / gathered.tokens,
+            coverage=(gathered.tokens - unknown) / gathered.tokens,
+            longest_sentence=gathered.longest_sentence,
+            seed=seed,
+            inputs=described,
+            pieces={path.name: measure_piece(path) for path in sorted(folder.iterdir())},
+        )
+        write_manifest(folder / META, meta)
+    return meta
+
+
+def _refuse_empty(gathered: Gathered, sources: Sequence[Source]) -> None:
+    if gathered.tokens == 0:
+        names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
+        raise InputError(f"there is no token in {names or 'no input'}; a corpus has at least one sentence")
+
+
+def _by_frequency(gathered: Gathered) -> NDArray[np.int64]:
+    """The provisional numbers of the types by decreasing count, ties by code points."""
+    words = list(gathered.numbers)
+    by_word = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
+    return by_word[np.argsort(-gathered.counts[by_word], kind="stable")]
+
+
+def _sorted_types(gathered: Gathered, order: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+    words = list(gathered.numbers)
+    return [words[number] for number in order.tolist()], gathered.counts[order]
+
+
+def _renumber(path: Path, order: NDArray[np.int64], tokens: int, report: Report) -> None:
+    """Pass 2, in place: each provisional number becomes its rank."""
+    ranks = np.empty(len(order), U4)
+    ranks[order] = np.arange(len(order), dtype=U4)
+    with path.open("r+b") as file:
+        for start in range(0, tokens, BLOCK):
+            file.seek(start * U4.itemsize)
+            block = np.frombuffer(file.read(BLOCK * U4.itemsize), U4)
+            file.seek(start * U4.itemsize)
+            file.write(ranks[block].tobytes())
+            report(PrepareProgress("numbering", tokens, start + len(block), tokens))
+
+
+def _write_types(folder: Path, types: list[str], counts: NDArray[np.int64], words: Vocabulary) -> int:
+    """types.txt, types.bin, counts.bin, targets.bin and vocab.txt; the number of tokens that are unknown."""
+    position = 0
+    with (folder / TYPES_TEXT).open("wb") as text, (folder / "types.bin").open("wb") as starts:
+        for first in range(0, len(types), BLOCK):
+            lines = [f"{word}\n".encode() for word in types[first : first + BLOCK]]
+            ends = position + np.cumsum([len(line) for line in lines], dtype=U8)
+            starts.write(np.concatenate([[position], ends[:-1]]).astype(U8).tobytes())
+            text.write(b"".join(lines))
+            position = int(ends[-1])
+        starts.write(np.array([position], U8).tobytes())
+    targets = np.array(words.ids(types), U4)
+    (folder / "counts.bin").write_bytes(counts.astype(U8).tobytes())
+    (folder / "targets.bin").write_bytes(targets.tobytes())
+    words.write(folder / VOCABULARY)
+    return int(counts[targets == words.find(UNKNOWN)].sum())
+
+
+def _refuse_local_function(lang: Language) -> None:
+    try:
+        pickle.dumps(lang)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        raise ConfigError(
+            f"the tokeniser {language_name(lang)} cannot be sent to other processes; define it at the top of a module, "
+            "or ask for one worker"
+        ) from None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _no_report(progress: PrepareProgress) -> None:
+    pass

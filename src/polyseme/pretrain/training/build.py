@@ -1,0 +1,137 @@
+"""A recipe and a corpus become a language model with its first weights; a trained one becomes a model to save."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
+from polyseme.errors import ConfigError
+from polyseme.formats.model import StoredModel
+from polyseme.formats.output_layer import output_layer
+from polyseme.nn.bilm import BiLM
+from polyseme.nn.softmax import Softmax
+from polyseme.pretrain.corpus.corpus import Corpus
+from polyseme.pretrain.recipe import ModelShape, Recipe
+from polyseme.pretrain.training.objective import LanguageModel
+from polyseme.text.characters import ByteScheme, Characters, UnicodeScheme
+from polyseme.text.indexing import Indexer, WordTable
+from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+
+#: Characters of a Unicode model that occur more rarely than this are one character, unknown.
+RARE = 2
+
+
+def new_model(recipe: Recipe, corpus: Corpus, seed: int) -> tuple[LanguageModel, Indexer]:
+    """A model in the recipe's shape for the corpus's words, with the original's random first weights."""
+    check_words(recipe, corpus.vocabulary)
+    indexer = new_indexer(recipe.model, corpus)
+    torch.manual_seed(seed)
+    bilm = BiLM(bilm_config(recipe.model, indexer))
+    softmax = Softmax(len(corpus.vocabulary), recipe.model.projection, softmax_cutoffs(recipe))
+    return language_model(bilm, softmax, indexer, share_words=recipe.softmax.share_words), indexer
+
+
+def check_words(recipe: Recipe, vocabulary: Vocabulary) -> None:
+    """Refuse words that this recipe cannot train a softmax for."""
+    vocabulary.check_for_training()
+    if recipe.softmax.kind == "sampled" and recipe.softmax.negatives >= len(vocabulary):
+        raise ConfigError(
+            f"the recipe draws {recipe.softmax.negatives} negatives from a vocabulary of {len(vocabulary)} "
+            "words; use --set softmax.kind=full for so few words"
+        )
+    if (cutoffs := softmax_cutoffs(recipe)) and not (
+        cutoffs[0] > 0 and list(cutoffs) == sorted(set(cutoffs)) and cutoffs[-1] < len(vocabulary)
+    ):
+        raise ConfigError(
+            f"softmax.cutoffs are {list(cutoffs)}, but should rise and stay below the {len(vocabulary)} words; "
+            "use --set softmax.cutoffs=[...] or softmax.kind=full"
+        )
+
+
+def softmax_cutoffs(recipe: Recipe) -> tuple[int, ...]:
+    """Where the clusters of the recipe's softmax begin; a softmax that is not adaptive has none."""
+    return recipe.softmax.cutoffs if recipe.softmax.kind == "adaptive" else ()
+
+
+def language_model(bilm: BiLM, softmax: Softmax, indexer: Indexer, *, share_words: bool = False) -> LanguageModel:
+    """A biLM that reads what ``indexer`` gives, with its softmax."""
+    padding = indexer.characters.padding if indexer.characters else 0
+    return LanguageModel(bilm, softmax, padding=padding, shared_words=share_words)
+
+
+def trained_model(stored: StoredModel) -> LanguageModel:
+    """A stored model with its softmax, as training and evaluation see it."""
+    weights, _ = output_layer(stored)
+    return language_model(stored.bilm(), Softmax.of(weights), stored.indexer)
+
+
+def new_indexer(shape: ModelShape, corpus: Corpus) -> Indexer:
+    """What a model of this shape reads of a token."""
+    if shape.input == "words":
+        ids = {word: number for number, word in enumerate(corpus.vocabulary.words)}
+        return Indexer(words=WordTable(ids, unknown=UNKNOWN, begin=BEGIN, end=END))
+    characters: Characters
+    if shape.input == "bytes":
+        characters = ByteScheme(shape.max_characters)
+    else:
+        characters = UnicodeScheme(corpus_alphabet(corpus), shape.max_characters)
+    return Indexer(characters=characters)
+
+
+def corpus_alphabet(corpus: Corpus) -> dict[str, int]:
+    """Ids of the specials, then of the characters by decreasing count."""
+    counts: Counter[str] = Counter()
+    for number in range(corpus.meta.types):
+        count = int(corpus.counts[number])
+        for character in corpus.type(number):
+            counts[character] += count
+    frequent = [c for c, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n >= RARE]
+    return {character: number for number, character in enumerate([*UnicodeScheme.SPECIALS, *frequent])}
+
+
+def bilm_config(shape: ModelShape, indexer: Indexer) -> BiLMConfig:
+    """The shapes of the network."""
+    characters = words = None
+    if indexer.characters is not None:
+        characters = CharacterConfig(
+            alphabet=indexer.characters.alphabet,
+            dim=shape.character_dim,
+            max_characters=shape.max_characters,
+            filters=shape.filters,
+            highways=shape.highways,
+            activation=shape.activation,
+        )
+    if indexer.words is not None:
+        words = WordConfig(size=len(indexer.words.ids), dim=shape.projection)
+    return BiLMConfig(
+        characters=characters,
+        words=words,
+        cell=shape.cell,
+        projection=shape.projection,
+        layers=shape.layers,
+        cell_clip=shape.cell_clip,
+        projection_clip=shape.projection_clip,
+        skip_connections=shape.skip_connections,
+        project_tokens=characters is not None and characters.filter_count != shape.projection,
+        bidirectional=shape.bidirectional,
+    )
+
+
+def stored_model(
+    model: LanguageModel, indexer: Indexer, vocabulary: Vocabulary, card: Mapping[str, Any]
+) -> StoredModel:
+    """What is saved of a trained model."""
+    weights = Softmax.of(model.softmax_weights()).cpu().weights()  # a copy
+    tensors = {name: tensor.detach().cpu().clone() for name, tensor in model.bilm.state_dict().items()}
+    return StoredModel(
+        config=model.bilm.config,
+        tensors=tensors,
+        indexer=indexer,
+        vocabulary=vocabulary,
+        softmax=weights,
+        card=card,
+    )

@@ -1,0 +1,110 @@
+"""Going on with a model that somebody trained: its weights, a corpus of one's own, the corpus's words.
+
+    softmax of the model    words of the corpus          first, the biLM frozen       then
+    fits                    all of them in it            –                            all weights
+    does not fit            some are new                 softmax, old rows kept       all weights
+    none                    –                            softmax, from the unigrams   all weights
+
+A run is a folder like that of ``pretrain``, and resumes like it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from polyseme.errors import ConfigError
+from polyseme.formats.detect import load
+from polyseme.formats.model import StoredModel
+from polyseme.formats.output_layer import output_layer
+from polyseme.nn.softmax import Softmax, SoftmaxWeights
+from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
+from polyseme.pretrain.recipe import Recipe
+from polyseme.pretrain.training.base import recipe_in_shape_of
+from polyseme.pretrain.training.build import check_words, language_model
+from polyseme.pretrain.training.journal import read_journal
+from polyseme.pretrain.training.objective import LanguageModel
+from polyseme.pretrain.training.pretraining import RunPlan, Watch, run_plan
+from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import UNKNOWN, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What fine-tuning brought, on held-out text and over the words of the corpus."""
+
+    model: Path
+    before: dict[str, float]  #: the model as it was; where words were new, with the rows that ``adapted_softmax`` made
+    fitted: dict[str, float] | None  #: with its softmax fitted, the biLM still as it was
+    after: dict[str, float]  #: the best, which is what was saved
+
+
+def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Outcome:
+    """Train the model ``plan.init`` on a corpus; its shape is the model's, whatever the recipe says."""
+    if plan.init is None:
+        raise ConfigError("fine-tuning begins with a model; name one")
+    stored, corpus = load(plan.init), open_corpus(plan.corpus)
+    plan = replace(plan, recipe=recipe_for(stored, corpus.vocabulary, plan.recipe))
+
+    def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
+        check_words(plan.recipe, corpus.vocabulary)
+        softmax = adapted_softmax(stored, corpus.vocabulary)
+        return language_model(stored.bilm().train(), softmax, stored.indexer), stored.indexer
+
+    model = run_plan(plan, first_model, base=stored, resume=resume, watch=watch)
+    return _outcome(model, plan)
+
+
+def recipe_for(stored: StoredModel, vocabulary: Vocabulary, recipe: Recipe) -> Recipe:
+    """The recipe in the shape of the model, without the softmax's part of the budget where its softmax fits."""
+    if (stored.softmax is not None and stored.softmax.clusters is not None) or recipe.softmax.kind == "adaptive":
+        raise ConfigError(
+            "an adaptive softmax cannot be fitted to other words; "
+            "with the same words, go on by: polyseme pretrain DIR --init MODEL --out RUN"
+        )
+    recipe = recipe_in_shape_of(stored, recipe)
+    known = _usable_softmax(stored)
+    fits = known is not None and all(word in known[1] for word in vocabulary.words)
+    return replace(recipe, budget=replace(recipe.budget, softmax_tokens=0)) if fits else recipe
+
+
+def adapted_softmax(stored: StoredModel, vocabulary: Vocabulary) -> Softmax:
+    """A softmax for other words: known ones keep their rows.
+
+    Words that the model did not know share its probability of ``<UNK>`` by their counts, so that nothing else changes:
+    each gets the weights of ``<UNK>`` and its bias plus the logarithm of the word's share. A model without a softmax
+    gets the unigram model: no weights, and the logarithms of the counts as biases.
+    """
+    counts = torch.ones(len(vocabulary)) if vocabulary.counts is None else torch.tensor(vocabulary.counts) + 1.0
+    softmax = Softmax(len(vocabulary), stored.config.projection)
+    known = _usable_softmax(stored)
+    with torch.no_grad():
+        if known is None:
+            softmax.weight.zero_()
+            softmax.bias.copy_(torch.log(counts / counts.sum()))
+            return softmax
+        weights, words = known
+        unknown = words.ids([UNKNOWN])[0]
+        rows = torch.tensor([unknown if (found := words.find(word)) is None else found for word in vocabulary.words])
+        softmax.weight.copy_(weights.weight[rows])
+        softmax.bias.copy_(weights.bias[rows])
+        sharing = rows == unknown  # the new words, and <UNK> itself
+        softmax.bias[sharing] += torch.log(counts[sharing] / counts[sharing].sum())
+    return softmax
+
+
+def _usable_softmax(stored: StoredModel) -> tuple[SoftmaxWeights, Vocabulary] | None:
+    try:
+        return output_layer(stored)
+    except ConfigError:
+        return None
+
+
+def _outcome(model: Path, plan: RunPlan) -> Outcome:
+    looks = [line for line in read_journal(plan.out / "log.jsonl") if "valid" in line]
+    first = min(plan.recipe.budget.softmax_tokens, plan.recipe.budget.tokens)
+    fitted = next((line["valid"] for line in looks if first and line["tokens"] >= first), None)
+    best = min(looks, key=lambda line: line["valid"]["average"])
+    return Outcome(model, looks[0]["valid"], fitted, best["valid"])

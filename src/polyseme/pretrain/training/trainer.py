@@ -1,0 +1,251 @@
+"""The training loop.
+
+    for every step:
+        batches of text  →  losses and gradients  →  sum over processes  →  clip  →  update
+        now and then: look at held-out text, write a checkpoint, tell the user
+
+A recipe can give the first part of its budget to the softmax alone, while the biLM stays as it is. Each part has an
+optimiser and a rise and fall of the rate of its own.
+
+Everything that is random in a step follows from the seed and the step's number, so that a run that was stopped and
+resumed gives the same losses, step by step, as one that never stopped.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from polyseme.errors import JobError
+from polyseme.nn.dropout import keep_mask
+from polyseme.nn.moving_average import MovingAverage
+from polyseme.nn.softmax import draw_negatives
+from polyseme.pretrain.recipe import OptimizerChoice, Recipe
+from polyseme.pretrain.training.batches import PackedBatch
+from polyseme.pretrain.training.distributed import Processes
+from polyseme.pretrain.training.objective import (
+    Dropout,
+    Gradients,
+    LanguageModel,
+    States,
+    StepSoftmax,
+    compute_gradients,
+    compute_softmax_gradients,
+    full_softmax,
+    sampled_softmax,
+    zero_states,
+)
+from polyseme.pretrain.training.optimizer import Adagrad, AdamSettings, AdamW, Optimizer, clip_norm
+from polyseme.pretrain.training.parallel import Runner
+from polyseme.pretrain.training.sampler import Sampler
+
+#: Steps between two updates of the moving average, which reads and writes all weights.
+AVERAGE_EVERY = 8
+
+
+@dataclass(slots=True)
+class Training:
+    """A run in memory: what a checkpoint holds, and what it needs to go on."""
+
+    recipe: Recipe
+    model: LanguageModel
+    optimizer: Optimizer
+    sampler: Sampler
+    seed: int
+    processes: Processes = field(default_factory=Processes)
+    step: int = 0
+    tokens: int = 0  #: seen so far, boundaries not counted
+    states: States | None = None  #: of windows, after the last step
+    best: float = math.inf  #: the lowest validation perplexity so far
+    since_best: int = 0  #: validations since then, without those of a frozen biLM
+    validated_at: int = 0  #: tokens
+    average: MovingAverage = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.average = MovingAverage(self.model, self.recipe.optimizer.average**AVERAGE_EVERY)
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What a step did."""
+
+    step: int
+    tokens: int  #: seen so far
+    forward: float  #: mean loss of the step, nats
+    backward: float
+    norm: float  #: of all gradients together, before clipping
+    rate: float
+
+    @property
+    def loss(self) -> float:
+        return (self.forward + self.backward) / 2
+
+
+def new_optimizer(choice: OptimizerChoice, model: LanguageModel) -> Optimizer:
+    """The recipe's optimiser; with a shared word table the softmax weights are among the network's."""
+    weight = model.softmax.weight
+    if choice.name == "adagrad":
+        return Adagrad(model.network(), weight, model.softmax.bias)
+    settings = AdamSettings(betas=(choice.beta1, choice.beta2), decay=choice.decay)
+    return AdamW(model.network(), weight, model.softmax.bias, settings)
+
+
+def learning_rate(choice: OptimizerChoice, progress: float) -> float:
+    """The rate after a share of the budget: a linear rise, then constant or a cosine down to ``final``."""
+    if progress < choice.warmup:
+        return choice.rate * (progress / choice.warmup)
+    if choice.schedule == "constant":
+        return choice.rate
+    done = min(1.0, (progress - choice.warmup) / (1 - choice.warmup))
+    return choice.rate * (choice.final + (1 - choice.final) * (1 + math.cos(math.pi * done)) / 2)
+
+
+def is_frozen(training: Training) -> bool:
+    """Whether the biLM still stays as it is."""
+    return training.tokens < training.recipe.budget.softmax_tokens
+
+
+def progress(training: Training) -> float:
+    """Which share of the budget is used up, or of the part of it that the softmax or the rest has."""
+    budget = training.recipe.budget
+    first = min(budget.softmax_tokens, budget.tokens)
+    return training.tokens / first if is_frozen(training) else (training.tokens - first) / max(1, budget.tokens - first)
+
+
+def step_softmax(training: Training, batches: Sequence[PackedBatch]) -> StepSoftmax:
+    """What the targets of this step compete with; every process draws the same negatives."""
+    choice, words = training.recipe.softmax, len(training.model.softmax.bias)
+    if choice.kind != "sampled":
+        return full_softmax(words, training.model.softmax.cutoffs, training.model.device)
+    directions = training.model.bilm.config.directions
+    random = np.random.default_rng([training.seed, training.step])
+    negatives = [draw_negatives(words, choice.negatives, random)]
+    while len(negatives) < directions:
+        negatives.append(negatives[0] if choice.shared_negatives else draw_negatives(words, choice.negatives, random))
+    return sampled_softmax(words, torch.cat([batch.targets for batch in batches]), tuple(negatives))
+
+
+def step_dropout(training: Training, number: int) -> list[Dropout]:
+    """For each direction its own dropout, drawn from the seed, the step, the batch and the process."""
+    rate = training.recipe.dropout
+    if rate == 0:
+        return [lambda x: x] * training.model.bilm.config.directions
+
+    def dropping(direction: int) -> Dropout:
+        seed = np.random.SeedSequence([training.seed, training.step, number, training.processes.rank, direction])
+        generator = torch.Generator(training.model.device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
+        return lambda x: x * keep_mask(x, rate, generator)
+
+    return [dropping(direction) for direction in range(training.model.bilm.config.directions)]
+
+
+def train_step(training: Training, batches: Sequence[PackedBatch], softmax: StepSoftmax, run: Runner) -> StepReport:
+    """One update from one or more batches."""
+    model, choice = training.model, training.recipe.optimizer
+    rate = learning_rate(choice, progress(training))
+    total: Gradients | None = None
+    for number, batch in enumerate(batches):
+        carried = training.recipe.text.read == "windows" and training.states is not None
+        states = training.states if carried and training.states is not None else zero_states(model.bilm, batch)
+        scale = choice.scale / len(batches)
+        if is_frozen(training):
+            gradients = compute_softmax_gradients(model, batch, softmax, states, run=run, scale=scale)
+        else:
+            dropout = step_dropout(training, number)
+            gradients = compute_gradients(model, batch, softmax, states, run=run, dropout=dropout, scale=scale)
+        training.states = gradients.states if training.recipe.text.read == "windows" else None
+        total = gradients if total is None else total.plus(gradients)
+    assert total is not None
+    dense = [*total.network, total.bias] if model.shared_words else [*total.network, total.weight, total.bias]
+    training.processes.add_up([*dense, total.losses])
+    norm = clip_norm(dense, choice.clip_norm)
+    training.optimizer.step(total.network, total.weight, total.bias, softmax.rows, rate)
+    training.step += 1
+    if training.step % AVERAGE_EVERY == 0:
+        training.average.follow(training.step // AVERAGE_EVERY)
+    training.tokens += sum(batch.tokens for batch in batches)
+    losses = (total.losses / sum(batch.positions for batch in batches)).tolist()
+    if not math.isfinite(sum(losses)):
+        raise JobError(
+            f"the loss is {losses[0]} after step {training.step}: training diverged; "
+            "resume from the last checkpoint with a lower rate, for example --set optimizer.rate="
+            f"{training.recipe.optimizer.rate / 2:g}"
+        )
+    return StepReport(training.step, training.tokens, losses[0], losses[-1], norm, rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What happens beside the updates; each is called by every process."""
+
+    stepped: Callable[[StepReport], None]
+    validate: Callable[[Training], float]  #: the average perplexity on held-out text
+    improved: Callable[[Training], None]
+    checkpoint: Callable[[Training], None]
+
+
+def train(training: Training, run: Runner, hooks: Hooks) -> None:
+    """Until the budget is used up, or early stopping; a look that was due when a run was stopped comes first."""
+    choice, budget = training.recipe.optimizer, training.recipe.budget
+    batches = iter(training.sampler)
+    saved = time.monotonic()
+    while True:
+        if look := look_is_due(training):
+            if has_thawed(training):
+                training.optimizer = new_optimizer(choice, training.model)
+            look_at_held_out_text(training, hooks)
+        # The first process's clock, for all: what they save is of one step.
+        if look or training.processes.agree(time.monotonic() - saved) > 60 * budget.checkpoint_minutes:
+            hooks.checkpoint(training)
+            saved = time.monotonic()
+        if is_finished(training):
+            return
+        taken = [batch.to(training.model.device) for batch in take(batches, choice.accumulate)]
+        hooks.stepped(train_step(training, taken, step_softmax(training, taken), run))
+
+
+def has_thawed(training: Training) -> bool:
+    """Whether the biLM has ceased to be frozen since the last look."""
+    return training.validated_at < training.recipe.budget.softmax_tokens <= training.tokens
+
+
+def look_is_due(training: Training) -> bool:
+    """Whether held-out text should be read before the next step."""
+    budget, since = training.recipe.budget, training.tokens - training.validated_at
+    at_the_end = training.tokens >= budget.tokens
+    return since > 0 and (at_the_end or has_thawed(training) or since >= budget.validate_every)
+
+
+def is_finished(training: Training) -> bool:
+    """Whether the budget is used up, or patience with it (early stopping)."""
+    budget = training.recipe.budget
+    impatient = budget.patience is not None and training.since_best >= budget.patience
+    return impatient or training.tokens >= budget.tokens
+
+
+def look_at_held_out_text(training: Training, hooks: Hooks) -> None:
+    """Validate, and keep the model if it is the best so far; the moving average in its place, if there is one."""
+    with training.average.in_place():
+        perplexity = training.processes.agree(hooks.validate(training))
+        was_frozen = training.validated_at < training.recipe.budget.softmax_tokens
+        training.validated_at = training.tokens
+        if perplexity < training.best:
+            training.best, training.since_best = perplexity, 0
+            hooks.improved(training)
+        elif not was_frozen:  # patience is with all weights
+            training.since_best += 1
+
+
+def take(batches: Iterator[PackedBatch], count: int) -> list[PackedBatch]:
+    return [next(batches) for _ in range(count)]
+
+
+def model_tensors(model: LanguageModel) -> dict[str, Tensor]:
+    """All weights by name, for a checkpoint."""
+    return {name: tensor.detach() for name, tensor in model.state_dict().items()}
