@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "embed"))  # so that tests can say `from tiny import tiny_model`
-
-from names import write_names
-from tiny import tiny_model
-
+from helpers.caches import own_cache as own_cache
+from helpers.tiny_models import tiny_model
+from helpers.toy_names import write_names
 from polyseme.formats.native import save_native
 
 
@@ -20,13 +17,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("tasks") / "model"
     save_native(tiny_model(), folder)
     return str(folder)
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test writes into the user's cache."""
-    monkeypatch.setenv("POLYSEME_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tiny import tiny_elmo
 
+from helpers.tiny_models import tiny_elmo
 from polyseme.errors import ConfigError
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.layer_cache import LayerCache
-from polyseme.tasks.spelling import LONGEST, Spelling
-from polyseme.tasks.static import StaticVectors
+from polyseme.tasks.parts.spelling import LONGEST, Spelling
+from polyseme.tasks.vectors.static import StaticVectors
 
 TEXT = [["Ada", "left", "."], ["Oslo"], ["A", "B", "C", "D"]]
 STATIC = StaticVectors("given", {"ada": 1, ".": 2}, np.array([[0, 0], [1, 2], [3, 4]], dtype=np.float32))

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiny import tiny_elmo
 
+from helpers.damage import flip_bit
+from helpers.tiny_models import tiny_elmo
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 from polyseme.tasks import layer_cache
@@ -77,12 +78,29 @@ def test_it_may_be_deleted_or_damaged_at_any_time(tmp_path: Path) -> None:
         assert segment.read_bytes() == whole, "it is written again"
 
 
+def test_a_flipped_bit_costs_a_sentence_and_never_the_vectors(tmp_path: Path) -> None:
+    """Where it hits a sentence, that one is computed again; where it hits the list of sentences, all are."""
+    elmo, sentences = tiny_elmo(), [["Ada", "left", "."], ["Bob"], ["a", "b", "c", "d", "e"]]
+    LayerCache(elmo, tmp_path).fill(sentences)
+    (segment,) = segments(tmp_path)
+    whole, computed = segment.read_bytes(), []
+    for seed in range(40):
+        flip_bit(segment, seed)
+        cache = LayerCache(elmo, tmp_path)
+        cache._open_segments({digest(sentence) for sentence in sentences})
+        np.testing.assert_array_equal(cache.layers(sentences), expected(elmo, sentences))
+        computed.append(cache.computed)
+        LayerCache(elmo, tmp_path).fill(sentences)
+        assert segment.read_bytes() == whole, "it is written again"
+    assert set(computed) == {1, 3}
+
+
 def test_the_oldest_give_way_and_what_has_no_room_is_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elmo = tiny_elmo()
     token = 2 * (elmo.config.layers + 1) * elmo.config.width
     monkeypatch.setattr(layer_cache, "SEGMENT_BYTES", 4 * token)
     sentences = [[f"w{i}", "x", "y", "z"] for i in range(6)]
-    limit = 4 * (4 * token + 56)  # four segments of one sentence each
+    limit = 4 * (4 * token + 64)  # four segments of one sentence each
     small = LayerCache(elmo, tmp_path, limit=limit)
     assert small.fill(sentences) == pytest.approx(2 / 6)
     assert len(segments(tmp_path)) == 4
@@ -143,10 +161,11 @@ def test_different_tokens_have_different_keys(a: list[str], b: list[str]) -> Non
         assert (digest(a) == digest(b)) == (a == b or {tuple(a), tuple(b)} == {(), ("",)})
 
 
-def test_the_folder_can_be_chosen(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_can_be_chosen(own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSEME_HOME", str(tmp_path / "home"))
     assert default_folder() == own_cache
     monkeypatch.delenv("POLYSEME_CACHE")
-    assert default_folder().name in ("polyseme", "cache")
+    assert default_folder() == tmp_path / "home"
 
 
 def test_the_limit_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ import lzma
 from pathlib import Path
 
 import pytest
-from shared import DATA, needs
 
+from helpers.paths import DATA, needs
 from polyseme.errors import InputError
-from polyseme.tasks.ner import TASK
+from polyseme.tasks.ner.task import TASK
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.spans import Span
 from polyseme.text.tokenization import split_text

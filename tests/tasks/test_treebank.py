@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from shared import DATA, needs
 
+from helpers.paths import DATA, needs
 from polyseme.errors import ConfigError, InputError
 from polyseme.tasks.treebank import MostFrequentTag, TaggedSentence, read_treebank
 

@@ -1,1 +1,71 @@
-"""Task models: ELMo at the input, at the output, or both."""
+"""Task models: ELMo at the input, at the output, or both.
+
+Here is what all tasks share, and what a task of your own is made of (docs/your-own-task.md). Each task has a folder
+(data, network, metrics, task); parts/ are what their networks are made of, vectors/ the static word vectors beside
+ELMo.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyseme.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from polyseme.tasks.data_files import DataFiles as DataFiles
+    from polyseme.tasks.data_files import find_data as find_data
+    from polyseme.tasks.definition import Definition as Definition
+    from polyseme.tasks.definition import Preset as Preset
+    from polyseme.tasks.definition import Split as Split
+    from polyseme.tasks.definition import TaskNetwork as TaskNetwork
+    from polyseme.tasks.definition import TrainingChoices as TrainingChoices
+    from polyseme.tasks.definition import Vocabularies as Vocabularies
+    from polyseme.tasks.inputs import Features as Features
+    from polyseme.tasks.inputs import InputChoices as InputChoices
+    from polyseme.tasks.inputs import TokenBatch as TokenBatch
+    from polyseme.tasks.inputs import TokenInputs as TokenInputs
+    from polyseme.tasks.inputs import TokenVectors as TokenVectors
+    from polyseme.tasks.parts.crf import CRF as CRF
+    from polyseme.tasks.parts.encoders import BiGRU as BiGRU
+    from polyseme.tasks.parts.encoders import BiLSTM as BiLSTM
+    from polyseme.tasks.parts.encoders import VariationalDropout as VariationalDropout
+    from polyseme.tasks.registry import find_task as find_task
+    from polyseme.tasks.registry import task_names as task_names
+    from polyseme.tasks.run import Finished as Finished
+    from polyseme.tasks.run import TaskPlan as TaskPlan
+    from polyseme.tasks.run import train_task as train_task
+    from polyseme.tasks.scores import Confusion as Confusion
+    from polyseme.tasks.scores import Scores as Scores
+    from polyseme.tasks.scores import label_scores as label_scores
+    from polyseme.tasks.scores import precision_recall_f1 as precision_recall_f1
+
+_HOME = {
+    "BiGRU": "polyseme.tasks.parts.encoders",
+    "BiLSTM": "polyseme.tasks.parts.encoders",
+    "CRF": "polyseme.tasks.parts.crf",
+    "Confusion": "polyseme.tasks.scores",
+    "DataFiles": "polyseme.tasks.data_files",
+    "Definition": "polyseme.tasks.definition",
+    "Features": "polyseme.tasks.inputs",
+    "Finished": "polyseme.tasks.run",
+    "InputChoices": "polyseme.tasks.inputs",
+    "Preset": "polyseme.tasks.definition",
+    "Scores": "polyseme.tasks.scores",
+    "Split": "polyseme.tasks.definition",
+    "TaskNetwork": "polyseme.tasks.definition",
+    "TaskPlan": "polyseme.tasks.run",
+    "TokenBatch": "polyseme.tasks.inputs",
+    "TokenInputs": "polyseme.tasks.inputs",
+    "TokenVectors": "polyseme.tasks.inputs",
+    "TrainingChoices": "polyseme.tasks.definition",
+    "VariationalDropout": "polyseme.tasks.parts.encoders",
+    "Vocabularies": "polyseme.tasks.definition",
+    "find_data": "polyseme.tasks.data_files",
+    "find_task": "polyseme.tasks.registry",
+    "label_scores": "polyseme.tasks.scores",
+    "precision_recall_f1": "polyseme.tasks.scores",
+    "task_names": "polyseme.tasks.registry",
+    "train_task": "polyseme.tasks.run",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -1,11 +1,7 @@
-"""A folder of data → its train, dev and test files, by their names; compressed ones are read in place.
-
-Two files are the same to a run if their content is.
-"""
+"""A folder of data → its train, dev and test files, by their names; compressed ones are read in place."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,13 +60,3 @@ def _only(paths: list[Path], folder: Path, split: str) -> Path | None:
         names = ", ".join(path.name for path in paths)
         raise InputError(f"{folder} has several files for {split}: {names}; keep one, or name both: --train and --dev")
     return paths[0] if paths else None
-
-
-def describe_file(path: Path) -> dict[str, str]:
-    """A file, or a folder of files, by its content."""
-    digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return {"name": path.name, "sha256": digest.hexdigest()}

@@ -8,6 +8,7 @@ A definition has no state. Sizes come from a preset, words and labels from ``voc
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -158,9 +159,9 @@ class Definition(ABC, Generic[E, S]):
     def record(self, example: E, prediction: Any) -> dict[str, Any]:
         """One line of JSON: the input and what was predicted of it."""
 
-    @abstractmethod
     def write(self, pairs: Iterable[tuple[E, Any]]) -> Iterator[str]:
-        """Predictions in the task's own format, piece by piece, line ends included."""
+        """Predictions in the task's own format, piece by piece, line ends included; JSON lines where it has none."""
+        return (json.dumps(self.record(*pair), ensure_ascii=False) + "\n" for pair in pairs)
 
     def size(self, example: E) -> int:
         """How long an example is; batches hold examples of about the same size."""

@@ -17,14 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyseme.elmo import Elmo
+from polyseme.elmo import Elmo, State
 from polyseme.errors import ConfigError
-from polyseme.nn.bilm import BiLM
+from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.nn.dropout import Dropout
 from polyseme.nn.mix import ScalarMix, normalise
 from polyseme.tasks.layer_cache import LayerCache
-from polyseme.tasks.spelling import CharacterCNN, Spelling
-from polyseme.tasks.static import PACKAGE, StaticVectors
+from polyseme.tasks.parts.spelling import Spelling, SpellingCNN
+from polyseme.tasks.vectors.static import PACKAGE, StaticVectors
 
 Where = Literal["none", "input", "output", "both"]
 
@@ -135,6 +135,9 @@ class Features:
 class TokenInputs(nn.Module):
     """The parameters between a ``TokenBatch`` and a task: character filters, two mixes, a biLM if it is fine-tuned."""
 
+    start_h: Tensor  # [directions, L, 1, D], only with a biLM that starts warm
+    start_c: Tensor  # [directions, L, 1, H]
+
     def __init__(
         self, choices: InputChoices, *, static_width: int, alphabet: int, layers: int = 0, elmo_width: int = 0
     ) -> None:
@@ -143,7 +146,7 @@ class TokenInputs(nn.Module):
         self.bilm: BiLM | None = None  # see ``finetune``
         mixed = len(range(layers + 1)[choices.pick(layers)]) if choices.elmo != "none" else 0
         self.characters = (
-            CharacterCNN(alphabet, choices.character_dim, choices.characters) if choices.characters else None
+            SpellingCNN(alphabet, choices.character_dim, choices.characters) if choices.characters else None
         )
         self.input_mix = ScalarMix(mixed) if choices.at_input else None
         self.output_mix = ScalarMix(mixed) if choices.at_output else None
@@ -166,6 +169,9 @@ class TokenInputs(nn.Module):
         )
         if elmo is not None and features.choices.finetune:
             tokens.bilm = elmo.stored.bilm().requires_grad_()
+            if (start := elmo.start(1)) is not None:  # kept with the network: it is what its sentences start from
+                tokens.register_buffer("start_h", torch.as_tensor(start.h).clone())
+                tokens.register_buffer("start_c", torch.as_tensor(start.c).clone())
         return tokens
 
     def forward(self, batch: TokenBatch) -> TokenVectors:
@@ -213,11 +219,19 @@ class TokenInputs(nn.Module):
         if self.bilm is None:
             return None if batch.layers is None else batch.layers.float()
         assert batch.ids is not None
-        layers, _ = self.bilm(batch.ids).without_boundaries()  # [L+1, B, N, W]
+        layers, _ = self.bilm(batch.ids, self._start(len(batch.ids))).without_boundaries()  # [L+1, B, N, W]
         picked: Tensor = layers[self.choices.pick(self.bilm.config.layers)]
         return picked
 
+    def _start(self, sentences: int) -> BiLMState | None:
+        """Where so many sentences of a biLM that is trained with the task start; None for the zero state."""
+        if not hasattr(self, "start_h"):
+            return None
+        return BiLMState(self.start_h, self.start_c).expand(sentences)
 
-def open_elmo(choices: InputChoices, device: str = "cpu") -> Elmo | None:
+
+def open_elmo(choices: InputChoices, device: str = "cpu", state: State | None = None) -> Elmo | None:
     """The model that the choices name, if ELMo takes part at all."""
-    return None if choices.elmo == "none" else Elmo.from_pretrained(choices.model, device=device)
+    if state == "carry":
+        raise ConfigError("a task needs vectors that do not depend on what came before; use the state reset or warm")
+    return None if choices.elmo == "none" else Elmo.from_pretrained(choices.model, device=device, state=state)

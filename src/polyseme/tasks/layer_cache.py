@@ -1,10 +1,12 @@
 """The layers of a frozen biLM, computed once by the fast engine and kept on disk for every epoch and every task.
 
-    CACHE/layers/FINGERPRINT/SEGMENT      digests and lengths of its sentences, then float16 [tokens, L+1, W]
+    CACHE/layers/IDENTITY/SEGMENT      how many sentences, their digests and lengths, float16 [tokens, L+1, W],
+                                       a checksum of each sentence, and one of all that is not float16
 
-A sentence is found by the model's fingerprint and its tokens, so tasks on the same text share their segments. A segment
+A sentence is found by the model's identity and its tokens, so tasks on the same text share their segments. A segment
 is memory-mapped, appears when it is complete, and may be deleted at any time: what is missing is computed again. Two
-processes that need the same sentences compute them once; the oldest segments give way when the folder is full.
+processes that need the same sentences compute them once; the oldest segments give way when the folder is full. A
+sentence whose checksum is wrong is computed again, and its segment removed.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ import hashlib
 import math
 import os
 import struct
-import sys
 import time
+import zlib
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,8 +28,10 @@ import numpy.typing as npt
 from polyseme.elmo import Elmo
 from polyseme.engine.progress import Progress
 from polyseme.errors import ConfigError
-from polyseme.files.atomic import replace_when_complete
-from polyseme.files.locks import in_turn
+from polyseme.jobs.atomic import replace_when_complete
+from polyseme.jobs.home import home_folder
+from polyseme.jobs.locks import in_turn
+from polyseme.jobs.windows import windows
 
 Halves = npt.NDArray[np.float16]
 Tokens = Sequence[str]
@@ -37,18 +41,12 @@ SEGMENT_BYTES = 256 << 20  # about; a killed job loses no more than one
 ABANDONED_SECONDS = 3600.0  # since anything was added to an unfinished segment: whoever wrote it is gone
 _HEAD = struct.Struct("<8sqqq")  # magic, sentences, layers, width
 _MAGIC = b"PSMLAYR1"
-_DIGEST = 16
+_DIGEST, _LENGTH, _CHECKSUM = 16, np.dtype("<i8"), np.dtype("<u4")
 
 
 def default_folder() -> Path:
-    """$POLYSEME_CACHE, or polyseme in the user's folder for caches."""
-    if chosen := os.environ.get("POLYSEME_CACHE"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "polyseme" / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "polyseme"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyseme"
+    """$POLYSEME_CACHE, or where polyseme keeps what it can get again."""
+    return Path(chosen) if (chosen := os.environ.get("POLYSEME_CACHE")) else home_folder()
 
 
 def default_limit() -> int:
@@ -67,8 +65,9 @@ def default_limit() -> int:
 class _Place:
     """Where the layers of a sentence lie."""
 
-    data: Halves  # [tokens of the segment, L+1, W]
-    start: int
+    rows: Halves  # [N, L+1, W]
+    checksum: int
+    segment: Path | None = None  # None: in memory
 
 
 class LayerCache:
@@ -77,9 +76,11 @@ class LayerCache:
     def __init__(self, elmo: Elmo, folder: Path | None = None, *, limit: int | None = None) -> None:
         self.elmo, self.limit = elmo, default_limit() if limit is None else limit
         self.root = (folder or default_folder()) / "layers"
-        self.folder = self.root / elmo.fingerprint[:32]
+        name = elmo.fingerprint[:32] + elmo.identity.removeprefix(elmo.fingerprint)
+        self.folder = self.root / name.replace(":", "-")  # a name that every file system takes
         self.computed = 0  # sentences that the engine had to read
         self._places: dict[bytes, _Place] = {}
+        self._sound: set[bytes] = set()  # whose checksums were right when they were first asked for
         self._open: set[Path] = set()
 
     def fill(self, sentences: Sequence[Tokens]) -> float:
@@ -91,12 +92,13 @@ class LayerCache:
         wanted = {digest(s): s for s in sentences if len(s)}
         self._open_segments(wanted.keys())
         missing = {key: s for key, s in wanted.items() if key not in self._places}
-        groups = list(_segments(missing, self._bytes_per_token))
+        groups = windows(missing, lambda key: len(missing[key]) * self._bytes_per_token, SEGMENT_BYTES)
         with Progress(sum(len(s) for s in missing.values()), "reading with ELMo") as progress:
             for keys in groups:
                 group = {key: missing[key] for key in keys}
                 tokens = sum(len(s) for s in group.values())
-                if not self._make_room(_HEAD.size + len(group) * (_DIGEST + 8) + tokens * self._bytes_per_token):
+                index = _HEAD.size + len(group) * (_DIGEST + _LENGTH.itemsize + _CHECKSUM.itemsize) + _CHECKSUM.itemsize
+                if not self._make_room(index + tokens * self._bytes_per_token):
                     break
                 self._add(group, progress)
         left = sum(len(s) for key, s in wanted.items() if key not in self._places)
@@ -108,28 +110,41 @@ class LayerCache:
         numbers = range(config.layers + 1)[pick]
         longest = max((len(s) for s in sentences), default=0)
         out = np.zeros((len(numbers), len(sentences), longest, config.width), dtype=np.float16)
-        absent = [row for row, s in enumerate(sentences) if digest(s) not in self._places]
+        absent = [row for row, s in enumerate(sentences) if not self._holds(digest(s))]
         computed = dict(zip(absent, self._compute([sentences[row] for row in absent]), strict=True))
         for row, sentence in enumerate(sentences):
             if row in computed:
                 rows = computed[row]  # [N, L+1, W]
             else:
-                place = self._places[digest(sentence)]
-                rows = place.data[place.start : place.start + len(sentence)]
+                rows = self._places[digest(sentence)].rows
             out[:, row, : len(sentence)] = rows[:, pick].transpose(1, 0, 2)
         return out
 
     @contextmanager
     def held(self, sentences: Sequence[Tokens]) -> Iterator[None]:
         """Within the block, the layers of new text are in memory: read by the engine at once, not batch by batch."""
-        missing = {key: s for s in sentences if (key := digest(s)) not in self._places}
+        missing = {key: s for s in sentences if not self._holds(key := digest(s))}
         computed = self._compute(list(missing.values()))
-        self._places |= {key: _Place(rows, 0) for key, rows in zip(missing, computed, strict=True)}
+        self._places |= {key: _Place(rows, _crc32(rows)) for key, rows in zip(missing, computed, strict=True)}
         try:
             yield
         finally:
             for key in missing:
                 del self._places[key]
+
+    def _holds(self, key: bytes) -> bool:
+        """Whether a sentence is there, as it was written."""
+        place = self._places.get(key)
+        if place is None or key in self._sound:
+            return place is not None
+        if _crc32(place.rows) == place.checksum:
+            self._sound.add(key)
+            return True
+        del self._places[key]
+        if place.segment is not None:
+            with suppress(OSError):  # Windows has it open
+                place.segment.unlink()
+        return False
 
     @property
     def _bytes_per_token(self) -> int:
@@ -149,14 +164,19 @@ class LayerCache:
                 self._open_segment(path, group.keys())
 
     def _write(self, path: Path, group: dict[bytes, Tokens], progress: Progress) -> None:
-        lengths = np.array([len(s) for s in group.values()], dtype="<i8")
+        lengths = np.array([len(s) for s in group.values()], _LENGTH)
+        head = _HEAD.pack(_MAGIC, len(group), self.elmo.config.layers + 1, self.elmo.config.width)
+        index = head + b"".join(group) + lengths.tobytes()
+        checksums = []
         with replace_when_complete(path) as file:
-            file.write(_HEAD.pack(_MAGIC, len(group), self.elmo.config.layers + 1, self.elmo.config.width))
-            file.write(b"".join(group))
-            file.write(lengths.tobytes())
+            file.write(index)
             for rows in self._compute(list(group.values())):
                 file.write(np.ascontiguousarray(rows).tobytes())
+                checksums.append(_crc32(rows))
                 progress.advance(len(rows))
+            index += np.array(checksums, _CHECKSUM).tobytes()
+            file.write(index[-_CHECKSUM.itemsize * len(group) :])
+            file.write(np.array(zlib.crc32(index), _CHECKSUM).tobytes())
 
     def _open_segments(self, wanted: Set[bytes]) -> None:
         for path in sorted(self.folder.iterdir()):
@@ -167,21 +187,27 @@ class LayerCache:
         """Map a segment that holds any wanted sentence; a damaged one, or another program's file, holds none."""
         with suppress(OSError, ValueError, struct.error):
             with path.open("rb") as file:
-                magic, count, layers, width = _HEAD.unpack(file.read(_HEAD.size))
-                if (magic, layers, width) != (_MAGIC, self.elmo.config.layers + 1, self.elmo.config.width):
+                head = file.read(_HEAD.size)
+                magic, count, layers, width = _HEAD.unpack(head)
+                expected = (_MAGIC, self.elmo.config.layers + 1, self.elmo.config.width)
+                if (magic, layers, width) != expected or not 0 <= count * _DIGEST <= path.stat().st_size:
                     return False
                 joined = file.read(count * _DIGEST)
                 keys = [joined[place : place + _DIGEST] for place in range(0, len(joined), _DIGEST)]
                 if wanted.isdisjoint(keys):
                     return False
-                lengths = np.frombuffer(file.read(8 * count), dtype="<i8")
+                lengths = np.frombuffer(file.read(_LENGTH.itemsize * count), _LENGTH)
                 begin = file.tell()
-            shape = (int(lengths.sum()), layers, width)
-            if path.stat().st_size != begin + 2 * shape[0] * layers * width:
+                shape = (int(lengths.sum()), layers, width)
+                file.seek(begin + 2 * shape[0] * layers * width)
+                *checksums, last = np.frombuffer(file.read(), _CHECKSUM).tolist()
+            index = head + joined + lengths.tobytes() + np.array(checksums, _CHECKSUM).tobytes()
+            if len(checksums) != count or zlib.crc32(index) != last:
                 return False
-            data: Halves = np.memmap(path, dtype="<f2", mode="r", offset=begin, shape=shape)
-            starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).tolist()
-            self._places |= {key: _Place(data, start) for key, start in zip(keys, starts, strict=True)}
+            data: Halves = np.asarray(np.memmap(path, dtype="<f2", mode="r", offset=begin, shape=shape))
+            ends = np.cumsum(lengths).tolist()
+            for key, start, end, checksum in zip(keys, [0, *ends[:-1]], ends, checksums, strict=True):
+                self._places[key] = _Place(data[start:end], checksum, path)
             self._open.add(path)
             os.utime(path)  # those not used for the longest time give way first
             return True
@@ -208,16 +234,8 @@ def digest(sentence: Tokens) -> bytes:
     return hashlib.blake2b(joined, digest_size=_DIGEST).digest()
 
 
-def _segments(missing: dict[bytes, Tokens], bytes_per_token: int) -> Iterator[list[bytes]]:
-    group, size = list[bytes](), 0
-    for key, sentence in missing.items():
-        group.append(key)
-        size += len(sentence) * bytes_per_token
-        if size >= SEGMENT_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+def _crc32(rows: Halves) -> int:
+    return zlib.crc32(np.ascontiguousarray(rows).data)
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -10,39 +10,43 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from polyseme import __version__
-from polyseme.elmo import Elmo, choose_device
+from polyseme.elmo import Elmo, State, choose_device
 from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
-from polyseme.files.atomic import replace_when_complete
-from polyseme.files.locks import exclusive
-from polyseme.tasks.checkpoint import load_network, restore_progress, save_network, save_progress
-from polyseme.tasks.data_files import DataFiles, describe_file
+from polyseme.jobs.identity import refuse_other
+from polyseme.jobs.input_files import describe_input
+from polyseme.jobs.locks import exclusive
+from polyseme.jobs.manifests import write_json, write_manifest
+from polyseme.jobs.pieces import measure_piece
+from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices
 from polyseme.tasks.inputs import Features, InputChoices, LearnedMix, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
+from polyseme.tasks.parts.spelling import Spelling
 from polyseme.tasks.registry import find_task
+from polyseme.tasks.run_description import RUN, KnownModel, RunDescription
 from polyseme.tasks.scores import Scores, draw_confusion
-from polyseme.tasks.spelling import Spelling
-from polyseme.tasks.static import identify_static, load_static
-from polyseme.tasks.task import NETWORK, RUN, VERSION, VOCABULARIES, read_about
+from polyseme.tasks.snapshots import load_network, restore_progress, save_network, save_progress
+from polyseme.tasks.trained_task import NETWORK, VOCABULARIES
 from polyseme.tasks.training import (
-    Hooks,
-    Progress,
-    Training,
-    Watch,
+    EpochHooks,
+    TaskTraining,
+    TaskWatch,
+    TrainingProgress,
     Workplace,
     evaluate,
     spread,
     take_share,
     train,
 )
+from polyseme.tasks.vectors.static import STATIC_FILES, identify_static, load_static
+from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import split_text
 
 LAST, HISTORY, SCORES, PICTURE, LOCK = (
@@ -53,10 +57,12 @@ LAST, HISTORY, SCORES, PICTURE, LOCK = (
     "run.lock",
 )
 LARGEST_SEED = 1 << 32
+#: What may change when a run goes on: how long it is, and where the same model lies.
+FREE = ("training.epochs", "training.patience", "inputs.model", "model.name", "pieces", "polyseme")
 
 
 @dataclass(frozen=True, slots=True)
-class RunPlan:
+class TaskPlan:
     """What to train, on what, where."""
 
     task: str
@@ -66,7 +72,8 @@ class RunPlan:
     budget: str = "paper"  #: the preset's name
     seed: int = 0
     device: str = "cpu"
-    lang: str | None = None  #: how raw text is split; unless given as the biLM says, without one as English
+    lang: Language | None = None  #: how raw text is split; unless given as the biLM says, without one as English
+    state: State | None = None  #: where a sentence starts; unless given as the biLM says
     cache: Path | None = None  #: folder of the biLM's layers; the user's own unless given
     dev_examples: int = 0  #: of dev, evenly spread over it; 0 for all
 
@@ -81,47 +88,56 @@ class Finished:
 
     scores: Scores
     mixes: dict[str, LearnedMix]
-    progress: Progress
+    progress: TrainingProgress
 
 
 def train_task(
-    plan: RunPlan, *, resume: bool = False, watch: Watch | None = None, elmo: Elmo | None = None
+    plan: TaskPlan, *, resume: bool = False, watch: TaskWatch | None = None, elmo: Elmo | None = None
 ) -> Finished:
     """Train a task into ``plan.out``. ``elmo`` saves loading the model where a program has it already."""
     plan.out.mkdir(parents=True, exist_ok=True)
     with exclusive(plan.out / LOCK, f"{plan.out} is in use by another process; wait for it, or stop it"):
-        return _train(plan, resume, watch or Watch(), elmo)
+        return _train(plan, resume, watch or TaskWatch(), elmo)
 
 
-def _train(plan: RunPlan, resume: bool, watch: Watch, elmo: Elmo | None) -> Finished:
+def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) -> Finished:
     definition = find_task(plan.task)
-    elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs, plan.device)
+    elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs, plan.device, plan.state)
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
-    examples, dev = _read(definition, plan, partial(split_text, lang=about["lang"]), watch)
+    examples, dev = _read(definition, plan, _splitter(plan, elmo), watch)
     watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to look at")
     place = _build(plan, definition, examples, dev, elmo, watch)
-    training = Training.begin(place.network, plan.preset.training, plan.seed)
+    training = TaskTraining.begin(place.network, plan.preset.training, plan.seed)
     if started:
         restore_progress(place.network, training, plan.out / LAST)
         if training.progress.finished(plan.preset.training):
             watch.said(f"the run is complete after {training.progress.epoch} epochs; with more of them it goes on")
         else:
             watch.said(f"going on after {training.progress.epoch} epochs and {training.progress.batch} batches")
-        _write_json(plan.out / RUN, about)  # it may have more epochs than before
+        # it may have more epochs than before
+        write_manifest(plan.out / RUN, replace(about, pieces=started.pieces, polyseme=started.polyseme))
     else:
         _write_description(plan.out, about, place)
 
     def save_last() -> None:
         save_progress(place.network, training, plan.out / LAST)
-        _write_json(plan.out / HISTORY, training.progress.history)
+        write_json(plan.out / HISTORY, training.progress.history)
 
-    hooks = Hooks(lambda: save_network(place.network, plan.out / NETWORK), save_last)
+    hooks = EpochHooks(lambda: save_network(place.network, plan.out / NETWORK), save_last)
     train(place, training, examples, dev, hooks, watch)
     return _finish(plan, place, len(examples), dev, training.progress)
 
 
-def _read(definition: Definition[Any, Any], plan: RunPlan, split: Split, watch: Watch) -> tuple[list[Any], list[Any]]:
+def _splitter(plan: TaskPlan, elmo: Elmo | None) -> Split:
+    if plan.lang is None and elmo is not None:
+        return elmo.split
+    return partial(split_text, lang=plan.lang or "en")
+
+
+def _read(
+    definition: Definition[Any, Any], plan: TaskPlan, split: Split, watch: TaskWatch
+) -> tuple[list[Any], list[Any]]:
     found = take_share(definition.read(plan.data.train, split), plan.preset.training.share)
     examples = definition.for_training(found, plan.preset.network)
     if left_out := definition.left_out(found, plan.preset.network):
@@ -135,12 +151,12 @@ def _read(definition: Definition[Any, Any], plan: RunPlan, split: Split, watch: 
 
 
 def _build(
-    plan: RunPlan,
+    plan: TaskPlan,
     definition: Definition[Any, Any],
     examples: list[Any],
     dev: list[Any],
     elmo: Elmo | None,
-    watch: Watch,
+    watch: TaskWatch,
 ) -> Workplace:
     """The network of a new run; a resumed one builds the same and then takes its weights."""
     choices = plan.preset.inputs
@@ -163,46 +179,36 @@ def _build(
     return Workplace(definition, network.to(device), vocabularies, features, device)
 
 
-def _settle(plan: RunPlan, about: dict[str, Any], resume: bool) -> bool:
-    """Whether there is a run to go on with; JobError if there is one that must not be touched, or another one."""
+def _settle(plan: TaskPlan, about: RunDescription, resume: bool) -> RunDescription | None:
+    """The run to go on with; JobError if there is one that must not be touched, or another one."""
     if not (plan.out / RUN).exists():
-        return False
+        return None
     if not resume:
         raise JobError(f"{plan.out} holds a run already; go on with --resume, or choose another folder")
-    earlier = read_about(plan.out)
-    # More epochs or patience than before is no other run.
-    free = {"epochs", "patience"}
-    for key in sorted(about.keys() | earlier.keys()):
-        before, now = earlier.get(key), about.get(key)
-        if key == "training" and isinstance(before, dict) and isinstance(now, dict):
-            before, now = ({k: v for k, v in part.items() if k not in free} for part in (before, now))
-        if key == "data" and isinstance(before, dict) and isinstance(now, dict):
-            for split in now:
-                if before.get(split) != now[split]:
-                    name = now[split]["name"]
-                    raise JobError(f"{plan.out} holds another run: {name} is not the {split} file that it began with")
-        if key != "polyseme" and before != now:
-            raise JobError(f"{plan.out} holds another run: its {key} is {_short(before)}, and now {_short(now)}")
-    return (plan.out / LAST).exists()
+    earlier = RunDescription.read(plan.out)
+    remedy = "undo that, or choose another folder"
+    refuse_other(earlier, about, what=f"{plan.out} holds another run", remedy=remedy, free=FREE)
+    return earlier if (plan.out / LAST).exists() else None
 
 
-def describe(plan: RunPlan, elmo: Elmo | None) -> dict[str, Any]:
-    """run.json: all that a run is, so that nothing else has to be remembered."""
-    return {
-        "version": VERSION,
-        "polyseme": __version__,
-        "task": plan.task,
-        "budget": plan.budget,
-        "seed": plan.seed,
-        "lang": plan.lang or (elmo.lang if elmo is not None else "en"),
-        "inputs": asdict(plan.preset.inputs),
-        "vectors": _vectors(plan.preset.inputs.static),
-        "network": asdict(plan.preset.network),
-        "training": asdict(plan.preset.training),
-        "data": {split: describe_file(path) for split, path in (("train", plan.data.train), ("dev", plan.data.dev))},
-        "dev_examples": plan.dev_examples or None,
-        "model": None if elmo is None else {"name": plan.preset.inputs.model, "fingerprint": elmo.fingerprint},
-    }
+def describe(plan: TaskPlan, elmo: Elmo | None) -> RunDescription:
+    """What a new run writes down."""
+    return RunDescription(
+        task=plan.task,
+        budget=plan.budget,
+        seed=plan.seed,
+        lang=language_name(plan.lang or (elmo.lang if elmo is not None else "en")),
+        inputs=plan.preset.inputs,
+        vectors=_vectors(plan.preset.inputs.static),
+        network=plan.preset.network,
+        training=plan.preset.training,
+        data={
+            split: describe_input(path, name=path.name)
+            for split, path in (("train", plan.data.train), ("dev", plan.data.dev))
+        },
+        model=None if elmo is None else KnownModel(plan.preset.inputs.model, elmo.fingerprint, elmo.state),
+        dev_examples=plan.dev_examples or None,
+    )
 
 
 def _vectors(static: str) -> str | None:
@@ -211,17 +217,16 @@ def _vectors(static: str) -> str | None:
     return None if identity == static else identity
 
 
-def _write_description(folder: Path, about: dict[str, Any], place: Workplace) -> None:
+def _write_description(folder: Path, about: RunDescription, place: Workplace) -> None:
     """run.json last: where it stands, everything that it needs stands beside it."""
     place.features.static.save(folder)
-    _write_json(
-        folder / VOCABULARIES,
-        {"vocabularies": place.vocabularies, "alphabet": list(place.features.spelling.alphabet)},
-    )
-    _write_json(folder / RUN, about)
+    alphabet = list(place.features.spelling.alphabet)
+    write_json(folder / VOCABULARIES, {"vocabularies": place.vocabularies, "alphabet": alphabet})
+    pieces = {name: measure_piece(folder / name) for name in (VOCABULARIES, *STATIC_FILES)}
+    write_manifest(folder / RUN, replace(about, pieces=pieces))
 
 
-def _finish(plan: RunPlan, place: Workplace, trained_on: int, dev: list[Any], progress: Progress) -> Finished:
+def _finish(plan: TaskPlan, place: Workplace, trained_on: int, dev: list[Any], progress: TrainingProgress) -> Finished:
     load_network(place.network, plan.out / NETWORK)
     scores = evaluate(place, dev)
     mixes = place.network.tokens.shares()
@@ -234,7 +239,7 @@ def _finish(plan: RunPlan, place: Workplace, trained_on: int, dev: list[Any], pr
         "best_epoch": progress.best_epoch,
         "seconds": round(progress.seconds, 1),
     }
-    _write_json(plan.out / SCORES, summary)
+    write_json(plan.out / SCORES, summary)
     if scores.confusion is not None and scores.confusion.labels:
         with suppress(MissingExtra):  # the numbers are in scores.json all the same
             draw_confusion(scores.confusion, plan.out / PICTURE, f"{place.definition.title}, dev")
@@ -279,13 +284,3 @@ def _of_the_same_kind(name: str, value: Any, before: Any) -> Any:
     if type(value) is not type(before):
         raise ConfigError(f"{name} is {value!r}, but should be of the kind of {before!r}")
     return value
-
-
-def _write_json(path: Path, values: Any) -> None:
-    with replace_when_complete(path) as file:
-        file.write((json.dumps(values, indent=1, ensure_ascii=False) + "\n").encode())
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) < 80 else text[:80] + "…"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import MissingExtra
-from polyseme.files.atomic import replace_when_complete
+from polyseme.jobs.atomic import replace_when_complete
 
 #: Beyond these a picture cannot be read; the most frequent classes are shown.
 LARGEST_PICTURE = 40

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from polyseme.errors import JobError
-from polyseme.files.interrupts import Stopped, deferred_interrupts
-from polyseme.tasks.average import MovingAverage
+from polyseme.jobs.interrupts import Stopped, deferred_interrupts
+from polyseme.nn.moving_average import MovingAverage
 from polyseme.tasks.definition import Definition, TaskNetwork, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features
 from polyseme.tasks.scores import Scores
@@ -30,7 +30,7 @@ PREDICTED_TOGETHER = 32
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Where a run stands; a checkpoint holds exactly this beside the tensors."""
 
     epoch: int = 0  # epochs that are finished
@@ -55,21 +55,21 @@ class Progress:
         return asdict(self) | {"best": self.best if self.history else None}
 
     @classmethod
-    def of(cls, values: dict[str, Any]) -> Progress:
+    def of(cls, values: dict[str, Any]) -> TrainingProgress:
         return cls(**(values | ({"best": -math.inf} if values["best"] is None else {})))
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class TaskWatch:
     """What a person sees of a run."""
 
     said: Callable[[str], None] = lambda line: None
-    stepped: Callable[[Progress, int], None] = lambda progress, batches: None
-    looked: Callable[[Progress, Scores], None] = lambda progress, scores: None
+    stepped: Callable[[TrainingProgress, int], None] = lambda progress, batches: None
+    looked: Callable[[TrainingProgress, Scores], None] = lambda progress, scores: None
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
+class EpochHooks:
     """What a run keeps on disk."""
 
     save_best: Callable[[], None]
@@ -91,23 +91,28 @@ class Workplace:
 
 
 @dataclass(slots=True)
-class Training:
+class TaskTraining:
     """How a network is trained, and how far it has come."""
 
     choices: TrainingChoices
     seed: int
     optimizer: torch.optim.Optimizer
     average: MovingAverage
-    progress: Progress
+    progress: TrainingProgress
 
     @classmethod
-    def begin(cls, network: TaskNetwork, choices: TrainingChoices, seed: int) -> Training:
+    def begin(cls, network: TaskNetwork, choices: TrainingChoices, seed: int) -> TaskTraining:
         average = MovingAverage(network, choices.average)
-        return cls(choices, seed, new_optimizer(network, choices), average, Progress(rate=choices.rate))
+        return cls(choices, seed, new_optimizer(network, choices), average, TrainingProgress(rate=choices.rate))
 
 
 def train(
-    place: Workplace, training: Training, examples: Sequence[Any], dev: Sequence[Any], hooks: Hooks, watch: Watch
+    place: Workplace,
+    training: TaskTraining,
+    examples: Sequence[Any],
+    dev: Sequence[Any],
+    hooks: EpochHooks,
+    watch: TaskWatch,
 ) -> None:
     """Until the epochs are over or dev has not got better for a while."""
     choices, progress = training.choices, training.progress
@@ -140,7 +145,7 @@ def train(
             watch.looked(progress, scores)
 
 
-def take_step(place: Workplace, training: Training, examples: Sequence[Any]) -> float:
+def take_step(place: Workplace, training: TaskTraining, examples: Sequence[Any]) -> float:
     """One update; the task's loss before it."""
     progress = training.progress
     torch.manual_seed(training.seed * 1_000_003 + progress.step)
@@ -158,7 +163,7 @@ def take_step(place: Workplace, training: Training, examples: Sequence[Any]) -> 
     return value
 
 
-def end_epoch(training: Training, batches: int, score: float) -> None:
+def end_epoch(training: TaskTraining, batches: int, score: float) -> None:
     """Write the epoch into the history, and halve the rate where dev has not got better for a while."""
     progress, patience = training.progress, training.choices.halve_after
     progress.epoch += 1

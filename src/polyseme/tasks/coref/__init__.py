@@ -1,0 +1,1 @@
+"""Coreference: which mentions mean the same."""

@@ -1,0 +1,1 @@
+"""Named entities: tag words with a CRF on top."""

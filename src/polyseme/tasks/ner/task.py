@@ -1,0 +1,117 @@
+"""Named entities: character CNN, BiLSTM and a CRF over BIOUL tags (Peters et al., 2018, after Lample et al., 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.parts.crf import CRF
+from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes
+from polyseme.tasks.scores import Scores
+from polyseme.tasks.spans import Scheme, Span, is_tag, span_scores, spans_of, tags_of
+from polyseme.tasks.tagged import one_sentence, read_tagged
+
+SCHEME: Scheme = "BIOUL"  # of the network; files may follow another one
+
+
+@dataclass(frozen=True, slots=True)
+class NerSentence:
+    """A sentence and its entities, None where they are to be found."""
+
+    tokens: tuple[str, ...]
+    spans: tuple[Span, ...] | None = None
+
+
+class NerNetwork(Tagger):
+    """A CRF over the scores."""
+
+    def __init__(self, sizes: TaggerSizes, tags: list[str], tokens: TokenInputs) -> None:
+        super().__init__(sizes, tags, tokens)
+        self.crf = CRF.of(tags, SCHEME)
+
+    def forward(self, batch: TaggerBatch) -> Tensor:
+        assert batch.tags is not None
+        loss: Tensor = self.crf(self.scores(batch.tokens), batch.tags, batch.tokens.mask)  # [B]
+        return loss.mean()
+
+    def predict(self, batch: TaggerBatch) -> list[list[Span]]:
+        paths = self.crf.best(self.scores(batch.tokens), batch.tokens.mask)
+        return [spans_of([self.tags[tag] for tag in path], SCHEME) for path in paths]
+
+
+PRESETS = {
+    "paper": Preset(
+        TaggerSizes(),
+        TrainingChoices(epochs=75, batch=64, patience=25, halve_after=10),
+        # As the authors published it: half of the tagger's input is dropped already, and the mix is kept nearly even.
+        InputChoices(elmo_dropout=0.0, mix_penalty=0.1),
+    ),
+    "cpu": Preset(
+        TaggerSizes(hidden=100, depth=1),
+        TrainingChoices(epochs=15, batch=32, rate=0.002, patience=4, halve_after=2),
+        InputChoices(elmo_dropout=0.5, characters=50),
+    ),
+}
+
+
+class Ner(Definition[NerSentence, TaggerSizes]):
+    """Span F1 on columns of words and tags: CoNLL-2003, UNER, KLUE."""
+
+    name = "ner"
+    title = "named entities"
+    metric = "f1"
+    presets = PRESETS
+
+    def read(self, path: Path, split: Split) -> list[NerSentence]:
+        rows, scheme = read_tagged(path, is_tag)
+        return [NerSentence(tokens, tuple(spans_of(tags, scheme))) for tokens, tags in rows]
+
+    def examples(self, item: Any, split: Split) -> list[NerSentence]:
+        return [NerSentence(tokens) for tokens in one_sentence(item, split)]
+
+    def sentences(self, example: NerSentence) -> Sequence[Sequence[str]]:
+        return [example.tokens]
+
+    def vocabularies(self, examples: Sequence[NerSentence]) -> Vocabularies:
+        labels = sorted({span.label for example in examples for span in example.spans or ()})
+        return {"tags": ["O", *(f"{letter}-{label}" for label in labels for letter in "BILU")]}
+
+    def network(self, sizes: TaggerSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> NerNetwork:
+        return NerNetwork(sizes, vocabularies["tags"], tokens)
+
+    def collate(self, examples: Sequence[NerSentence], vocabularies: Vocabularies, features: Features) -> TaggerBatch:
+        tokens = features([example.tokens for example in examples])
+        if any(example.spans is None for example in examples):
+            return TaggerBatch(tokens, None)
+        numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
+        tags = torch.zeros(tokens.mask.shape, dtype=torch.int64)
+        for row, example in enumerate(examples):
+            named = tags_of(example.spans or (), len(example.tokens), SCHEME)
+            tags[row, : len(named)] = torch.tensor([numbers.get(tag, 0) for tag in named], dtype=torch.int64)
+        return TaggerBatch(tokens, tags)
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[NerSentence]) -> Scores:
+        return span_scores([example.spans or () for example in examples], predictions)
+
+    def record(self, example: NerSentence, prediction: Any) -> dict[str, Any]:
+        entities = [
+            {"label": label, "start": start, "end": end, "text": " ".join(example.tokens[start:end])}
+            for label, start, end in prediction
+        ]
+        return {"tokens": list(example.tokens), "entities": entities}
+
+    def write(self, pairs: Iterable[tuple[NerSentence, Any]]) -> Iterator[str]:
+        for example, spans in pairs:
+            tags = tags_of(spans, len(example.tokens), "IOB2")
+            rows = [f"{token}\t{tag}\n" for token, tag in zip(example.tokens, tags, strict=True)]
+            yield "".join([*rows, "\n"])
+
+
+TASK = Ner()

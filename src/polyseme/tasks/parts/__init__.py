@@ -1,0 +1,1 @@
+"""Parts that the networks of several tasks are made of."""

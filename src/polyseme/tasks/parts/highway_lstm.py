@@ -1,0 +1,71 @@
+"""LSTM layers that read by turns from left and from right, with highway connections (He et al., 2017).
+
+One step of a layer, ``x`` from the layer below, ``h`` and ``c`` from the step before:
+
+    i, f, o, r = σ(x · W + h · U + b)      g = tanh(x · W_g + h · U_g + b_g)
+    c ← i ∘ g + f ∘ c                      h ← r ∘ o ∘ tanh(c) + (1 − r) ∘ x · W_carry
+
+The highway gate r lets a layer pass on what it read, so that eight layers can be trained.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.nn.dropout import keep_mask
+from polyseme.tasks.parts.encoders import Turn
+
+
+class HighwayLSTM(nn.Module):
+    """One layer, from left to right."""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.input = nn.Linear(width, 6 * hidden)  # i, f, o, r, g, carry
+        self.state = nn.Parameter(torch.empty(hidden, 5 * hidden))  # i, f, o, r, g
+        for gate in self.state.data.chunk(5, dim=1):
+            nn.init.orthogonal_(gate)
+        for gate in self.input.weight.data.chunk(6, dim=0):
+            nn.init.orthogonal_(gate)
+        nn.init.zeros_(self.input.bias)
+        nn.init.ones_(self.input.bias.data[hidden : 2 * hidden])  # to remember is the easier start
+
+    def forward(self, x: Tensor, dropout: float = 0.0) -> Tensor:
+        """[T, B, width] → [T, B, hidden]; ``dropout`` leaves out the same numbers of h at every step"""
+        size = self.hidden
+        projected = self.input(x)  # [T, B, 6H]
+        gates, carries = projected[..., : 5 * size].unbind(0), projected[..., 5 * size :].unbind(0)
+        h = c = x.new_zeros(x.shape[1], size)  # [B, H]
+        kept = keep_mask(h, dropout) if self.training and dropout else None
+        outputs = []
+        for gate, carry in zip(gates, carries, strict=True):
+            both = torch.addmm(gate, h, self.state)  # [B, 5H]
+            i, f, o, r = torch.sigmoid(both[:, : 4 * size]).chunk(4, dim=1)
+            c = i * torch.tanh(both[:, 4 * size :]) + f * c
+            h = torch.lerp(carry, o * torch.tanh(c), r)
+            if kept is not None:
+                h = h * kept
+            outputs.append(h)
+        return torch.stack(outputs)
+
+
+class AlternatingHighwayLSTM(nn.Module):
+    """Layers on top of each other; the first reads from the left, the second from the right, and so on."""
+
+    def __init__(self, width: int, hidden: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        widths = [width, *([hidden] * (layers - 1))]
+        self.layers = nn.ModuleList(HighwayLSTM(size, hidden) for size in widths)
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """[B, N, width] and [B] → [B, N, hidden], zeros where no token stands"""
+        turn = Turn(lengths, x.shape[1])
+        y = x.transpose(0, 1)  # [N, B, width]
+        for layer in self.layers:
+            y = turn(layer(y, self.dropout))
+        if len(self.layers) % 2:
+            y = turn(y)
+        return (y * turn.inside).transpose(0, 1)

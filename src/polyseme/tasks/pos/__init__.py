@@ -1,0 +1,1 @@
+"""Parts of speech: a tag for every word."""

@@ -1,0 +1,121 @@
+"""Parts of speech: BiLSTM tagger on the universal tags of a CoNLL-U treebank. (The linear probe is in probes/.)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.errors import InputError
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes
+from polyseme.tasks.scores import Scores, label_scores
+from polyseme.tasks.tagged import one_sentence
+from polyseme.tasks.treebank import read_treebank
+
+NOT_COUNTED = -100  # the target of padding and of tags that training never saw
+
+
+@dataclass(frozen=True, slots=True)
+class PosSentence:
+    """A sentence and its tags, None where they are to be found."""
+
+    tokens: tuple[str, ...]
+    tags: tuple[str, ...] | None = None
+
+
+def read_tags(path: Path) -> list[PosSentence]:
+    """Words and universal tags of a treebank."""
+    found = read_treebank(path, "upos")
+    for number, sentence in enumerate(found, start=1):
+        if "_" in sentence.tags or "" in sentence.tags:
+            word = sentence.tokens[[tag in ("_", "") for tag in sentence.tags].index(True)]
+            raise InputError(f"{path}, sentence {number}: the word {word!r} has no tag in the fourth column (UPOS)")
+    return [PosSentence(sentence.tokens, sentence.tags) for sentence in found]
+
+
+class PosNetwork(Tagger):
+    """The best tag of each word, whatever its neighbours have; a target may be NOT_COUNTED."""
+
+    def forward(self, batch: TaggerBatch) -> Tensor:
+        assert batch.tags is not None
+        return nn.functional.cross_entropy(
+            self.scores(batch.tokens).flatten(0, 1), batch.tags.flatten(), ignore_index=NOT_COUNTED
+        )
+
+    def predict(self, batch: TaggerBatch) -> list[list[str]]:
+        best = self.scores(batch.tokens).argmax(dim=2).tolist()  # [B, N]
+        lengths = batch.tokens.lengths.tolist()
+        return [[self.tags[tag] for tag in row[:length]] for row, length in zip(best, lengths, strict=True)]
+
+
+PRESETS = {
+    "paper": Preset(
+        TaggerSizes(), TrainingChoices(epochs=50, batch=64, patience=10, halve_after=4), InputChoices(elmo_dropout=0.0)
+    ),
+    "cpu": Preset(
+        TaggerSizes(hidden=100, depth=1),
+        TrainingChoices(epochs=8, batch=32, rate=0.002, patience=3, halve_after=1),
+        InputChoices(elmo_dropout=0.1, characters=50),
+    ),
+}
+
+
+class Pos(Definition[PosSentence, TaggerSizes]):
+    """Accuracy over all words of a CoNLL-U treebank."""
+
+    name = "pos"
+    title = "parts of speech"
+    metric = "accuracy"
+    suffixes = (".conllu",)
+    presets = PRESETS
+
+    def read(self, path: Path, split: Split) -> list[PosSentence]:
+        return read_tags(path)
+
+    def examples(self, item: Any, split: Split) -> list[PosSentence]:
+        return [PosSentence(tokens) for tokens in one_sentence(item, split)]
+
+    def sentences(self, example: PosSentence) -> Sequence[Sequence[str]]:
+        return [example.tokens]
+
+    def vocabularies(self, examples: Sequence[PosSentence]) -> Vocabularies:
+        return {"tags": sorted({tag for example in examples for tag in example.tags or ()})}
+
+    def network(self, sizes: TaggerSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> PosNetwork:
+        return PosNetwork(sizes, vocabularies["tags"], tokens)
+
+    def collate(self, examples: Sequence[PosSentence], vocabularies: Vocabularies, features: Features) -> TaggerBatch:
+        tokens = features([example.tokens for example in examples])
+        if any(example.tags is None for example in examples):
+            return TaggerBatch(tokens, None)
+        numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
+        tags = torch.full(tokens.mask.shape, NOT_COUNTED)
+        for row, example in enumerate(examples):
+            known = [numbers.get(tag, NOT_COUNTED) for tag in example.tags or ()]
+            tags[row, : len(known)] = torch.tensor(known, dtype=torch.int64)
+        return TaggerBatch(tokens, tags)
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[PosSentence]) -> Scores:
+        gold = list(chain.from_iterable(example.tags or () for example in examples))
+        return label_scores(gold, list(chain.from_iterable(predictions)))
+
+    def record(self, example: PosSentence, prediction: Any) -> dict[str, Any]:
+        return {"tokens": list(example.tokens), "tags": prediction}
+
+    def write(self, pairs: Iterable[tuple[PosSentence, Any]]) -> Iterator[str]:
+        for example, tags in pairs:
+            rows = [
+                f"{number}\t{token}\t_\t{tag}" + "\t_" * 6 + "\n"
+                for number, (token, tag) in enumerate(zip(example.tokens, tags, strict=True), start=1)
+            ]
+            yield "".join([*rows, "\n"])
+
+
+TASK = Pos()

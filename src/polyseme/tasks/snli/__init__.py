@@ -1,0 +1,1 @@
+"""Textual entailment: does one sentence follow from another (SNLI)?"""

@@ -1,0 +1,135 @@
+"""Natural language inference with ESIM: does the hypothesis follow from the premise, contradict it, or neither?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from polyseme.errors import InputError
+from polyseme.tasks.data_files import DataFiles, split_of
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.scores import Scores, label_scores
+from polyseme.tasks.snli.data import LABELS, read_snli
+from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
+from polyseme.text.compression import without_compression
+
+_COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """A pair in tokens; the label is None where it is to be found."""
+
+    premise: tuple[str, ...]
+    hypothesis: tuple[str, ...]
+    label: str | None
+    texts: tuple[str, str]
+
+
+PRESETS = {
+    "paper": Preset(
+        EsimSizes(),
+        TrainingChoices(epochs=75, batch=32, rate=0.0004, clip=10.0, patience=5, halve_after=1),
+        # As the authors published it: the encoder drops half of its input already.
+        InputChoices(elmo="both", elmo_dropout=0.0, layer_norm=True),
+    ),
+    "cpu": Preset(
+        EsimSizes(hidden=100, dropout=0.3),
+        TrainingChoices(epochs=12, batch=32, rate=0.001, clip=10.0, patience=4, halve_after=2, looks=2000),
+        InputChoices(elmo="both", elmo_dropout=0.1, characters=32),
+    ),
+}
+
+
+class Snli(Definition[TokenPair, EsimSizes]):
+    """SNLI and files like it."""
+
+    name = "snli"
+    title = "natural language inference"
+    metric = "accuracy"
+    suffixes = (".tsv", ".jsonl", ".txt")
+    presets = PRESETS
+
+    def find(self, folder: Path) -> DataFiles:
+        """The files of a folder; those named snli_1.0_… go first, where other sets lie beside them."""
+        official = sorted(folder.glob("snli_*"))
+        found: dict[str | None, Path] = {}
+        for suffix in reversed(self.suffixes):  # the best last, so that it stays
+            same = (path for path in official if without_compression(path.name).endswith(suffix))
+            found |= {split_of(path.name): path for path in same}
+        if "train" in found and "dev" in found:
+            return DataFiles(found["train"], found["dev"], found.get("test"))
+        return super().find(folder)
+
+    def read(self, path: Path, split: Split) -> list[TokenPair]:
+        """The pairs that have a label."""
+        labelled = [pair for pair in self.read_to_predict(path, split) if pair.label is not None]
+        if not labelled:
+            raise InputError(f"{path} has no labelled pair: its annotators agree on none")
+        return labelled
+
+    def read_to_predict(self, path: Path, split: Split) -> list[TokenPair]:
+        return [_split(pair.premise, pair.hypothesis, pair.label, split) for pair in read_snli(path)]
+
+    def examples(self, item: Any, split: Split) -> list[TokenPair]:
+        premise, hypothesis = _two_texts(item)
+        return [_split(premise, hypothesis, None, split)]
+
+    def sentences(self, example: TokenPair) -> Sequence[Sequence[str]]:
+        return (example.premise, example.hypothesis)
+
+    def vocabularies(self, examples: Sequence[TokenPair]) -> Vocabularies:
+        return {"labels": list(LABELS)}
+
+    def network(self, sizes: EsimSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> Esim:
+        return Esim(sizes, vocabularies["labels"], tokens)
+
+    def collate(self, examples: Sequence[TokenPair], vocabularies: Vocabularies, features: Features) -> PairBatch:
+        labels = [example.label for example in examples]
+        known = None if None in labels else torch.tensor([LABELS.index(str(label)) for label in labels])
+        premises = features([example.premise for example in examples])
+        return PairBatch(premises, features([example.hypothesis for example in examples]), known)
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[TokenPair]) -> Scores:
+        return label_scores([str(example.label) for example in examples], [found["label"] for found in predictions])
+
+    def record(self, example: TokenPair, prediction: Any) -> dict[str, Any]:
+        shares = dict(zip(LABELS, prediction["shares"], strict=True))
+        premise, hypothesis = example.texts
+        return {"premise": premise, "hypothesis": hypothesis, "label": prediction["label"], "probabilities": shares}
+
+    def write(self, pairs: Iterable[tuple[TokenPair, Any]]) -> Iterator[str]:
+        for example, prediction in pairs:
+            premise, hypothesis = (_COLUMN_BREAKS.sub(" ", text) for text in example.texts)
+            yield f"{prediction['label']}\t{premise}\t{hypothesis}\n"
+
+
+def _split(premise: str, hypothesis: str, label: str | None, split: Split) -> TokenPair:
+    """A premise of several sentences is read as one line of tokens, as the model's encoder does."""
+    tokens = [tuple(token for part in split(text) for token in part.tokens) for text in (premise, hypothesis)]
+    return TokenPair(tokens[0], tokens[1], label, (premise, hypothesis))
+
+
+def _two_texts(item: Any) -> tuple[str, str]:
+    """Of an object with premise and hypothesis (or SNLI's sentence1 and sentence2), or of a line with a tab."""
+    premise: Any = None
+    hypothesis: Any = None
+    if isinstance(item, str) and item.count("\t") == 1:
+        premise, hypothesis = item.split("\t")
+    elif isinstance(item, dict):
+        premise = item.get("premise", item.get("sentence1"))
+        hypothesis = item.get("hypothesis", item.get("sentence2"))
+    if not (isinstance(premise, str) and premise.strip() and isinstance(hypothesis, str) and hypothesis.strip()):
+        shown = json.dumps(item, ensure_ascii=False)[:60]
+        raise InputError(f"inference needs a premise and a hypothesis (an object, or two texts and a tab), not {shown}")
+    return premise.strip(), hypothesis.strip()
+
+
+TASK = Snli()

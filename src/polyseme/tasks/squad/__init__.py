@@ -1,0 +1,1 @@
+"""Question answering: the span of a paragraph that answers (SQuAD)."""

@@ -1,0 +1,122 @@
+"""Reading comprehension: bidirectional attention flow with self-attention (Clark and Gardner, 2017).
+
+    encode          BiGRU over the paragraph and over the question          ELMo at the output joins here
+    attend          paragraph → question and question → paragraph           (Seo et al., 2017)
+    self-attend     BiGRU, then each token looks at the others of the paragraph, as a residual
+    point           BiGRU → where the answer starts; BiGRU → where it ends
+
+Of all spans up to a longest length, the answer is the one with the largest p(start) · p(end).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.tasks.definition import TaskNetwork
+from polyseme.tasks.inputs import TokenBatch, TokenInputs, TokenVectors
+from polyseme.tasks.parts.attention import TrilinearSimilarity, masked_softmax
+from polyseme.tasks.parts.encoders import BiGRU, VariationalDropout, start_for_relu
+from polyseme.tasks.parts.paragraphs import TextBatch, text_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class BidafSizes:
+    """Of the network, and of answers."""
+
+    hidden: int = 90
+    dropout: float = 0.2
+    longest_answer: int = 17  #: tokens of an answer that is looked for
+    longest_paragraph: int = 400  #: tokens of a paragraph that is trained on
+    paragraphs: float = 1.0  #: share of the paragraphs that are trained on, each with all its questions
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionBatch:
+    """Questions, each with its paragraph; a paragraph stands there once, however many questions it has."""
+
+    paragraphs: TextBatch
+    questions: TokenBatch
+    which: Tensor  # [B] paragraph of each question
+    starts: Tensor | None  # [B] first token of the answer
+    ends: Tensor | None  # [B] last token of the answer
+
+
+class Bidaf(TaskNetwork):
+    """Paragraph and question → the tokens of the paragraph that answer it."""
+
+    def __init__(self, sizes: BidafSizes, tokens: TokenInputs) -> None:
+        super().__init__(tokens)
+        hidden = sizes.hidden
+        self.longest_answer = sizes.longest_answer
+        self.dropout = VariationalDropout(sizes.dropout)
+        self.encoder = BiGRU(tokens.input_width, hidden)
+        encoded = 2 * hidden + tokens.output_width
+        self.similarity = TrilinearSimilarity(encoded)
+        self.merged = nn.Linear(4 * encoded, 2 * hidden).apply(start_for_relu)
+        self.reader = BiGRU(2 * hidden, hidden)
+        self.self_similarity = TrilinearSimilarity(2 * hidden)
+        self.self_merged = nn.Linear(6 * hidden, 2 * hidden).apply(start_for_relu)
+        self.start_reader = BiGRU(2 * hidden, hidden)
+        self.start = nn.Linear(2 * hidden, 1, bias=False)  # a bias would move no softmax over the tokens
+        self.end_reader = BiGRU(4 * hidden, hidden)
+        self.end = nn.Linear(2 * hidden, 1, bias=False)
+
+    def forward(self, batch: QuestionBatch) -> Tensor:
+        assert batch.starts is not None and batch.ends is not None, "a loss needs answers"
+        starts, ends = self.log_shares(batch)
+        rows = torch.arange(len(batch.which), device=starts.device)
+        return -(starts[rows, batch.starts] + ends[rows, batch.ends]).mean()
+
+    def predict(self, batch: QuestionBatch) -> list[Any]:
+        starts, ends = self.log_shares(batch)
+        first, last, score = best_spans(starts, ends, self.longest_answer)
+        answers = zip(first.tolist(), (last + 1).tolist(), score.exp().tolist(), strict=True)
+        return [{"span": [start, end], "share": round(share, 4)} for start, end, share in answers]
+
+    def log_shares(self, batch: QuestionBatch) -> tuple[Tensor, Tensor]:
+        """log p(start), log p(end) [B, N]; where no token stands they are the lowest number."""
+        c, q = self._encode(text_vectors(self.tokens, batch.paragraphs)), self._encode(self.tokens(batch.questions))
+        c, c_mask = c[batch.which], batch.paragraphs.mask[batch.which]  # [B, N, E], [B, N]
+        lengths = batch.paragraphs.lengths[batch.which]
+        q_mask = batch.questions.mask
+        x = torch.relu(self.merged(self._attend(c, c_mask, q, q_mask)))  # [B, N, 2 hidden]
+        x = self.dropout(x + self._self_attend(self.reader(self.dropout(x), lengths), c_mask))
+        s = self.start_reader(x, lengths)
+        e = self.end_reader(torch.cat([s, x], dim=2), lengths)
+        lowest = torch.finfo(x.dtype).min
+        logits = [head(y).squeeze(2).masked_fill(~c_mask, lowest) for head, y in ((self.start, s), (self.end, e))]
+        starts, ends = (torch.log_softmax(side, dim=1) for side in logits)
+        return starts, ends
+
+    def _encode(self, vectors: TokenVectors) -> Tensor:
+        encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))
+        return torch.cat([encoded, vectors.output], dim=2)  # ELMo has a dropout of its own
+
+    def _attend(self, c: Tensor, c_mask: Tensor, q: Tensor, q_mask: Tensor) -> Tensor:
+        """[c; c̃; c∘c̃; c∘q̃]: the question as each token sees it, the paragraph as the question sees it. [B, N, 4E]"""
+        similarity = self.similarity(c, q)  # [B, N, M]
+        to_question = torch.bmm(masked_softmax(similarity, q_mask[:, None, :]), q)  # [B, N, E]
+        largest = similarity.masked_fill(~q_mask[:, None, :], torch.finfo(c.dtype).min).amax(dim=2)  # [B, N]
+        to_paragraph = torch.bmm(masked_softmax(largest, c_mask)[:, None, :], c)  # [B, 1, E]
+        return torch.cat([c, to_question, c * to_question, c * to_paragraph], dim=2)
+
+    def _self_attend(self, x: Tensor, mask: Tensor) -> Tensor:
+        """What each token reads in the others. [B, N, 2 hidden]"""
+        x = self.dropout(x)
+        others = ~torch.eye(x.shape[1], dtype=torch.bool, device=x.device)[None] & mask[:, None, :]
+        read = torch.bmm(masked_softmax(self.self_similarity(x, x), others), x)
+        return torch.relu(self.self_merged(torch.cat([x, read, x * read], dim=2)))
+
+
+def best_spans(starts: Tensor, ends: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
+    """log p(start), log p(end) [B, N] → first and last token of the best span, and its log p, [B] each."""
+    count = starts.shape[1]
+    sums = starts[:, :, None] + ends[:, None, :]  # [B, N, N]
+    allowed = torch.ones(count, count, dtype=torch.bool, device=starts.device).triu().tril(longest - 1)
+    flat = sums.masked_fill(~allowed, -torch.inf).flatten(1)
+    score, place = flat.max(dim=1)
+    return place // count, place % count, score

@@ -1,0 +1,1 @@
+"""Sentiment of a sentence (Stanford Sentiment Treebank)."""

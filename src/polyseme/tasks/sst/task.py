@@ -1,0 +1,89 @@
+"""Sentiment, five classes, on the Stanford Sentiment Treebank.
+
+Unlike McCann et al. (2017), beside the sentences only phrases of four tokens or more are trained on; shorter ones are
+mostly single words, which the static vectors tell already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.scores import Scores, label_scores
+from polyseme.tasks.sst.data import SstSentence, read_sentiment
+from polyseme.tasks.sst.network import SstBatch, SstNetwork, SstSizes
+from polyseme.tasks.tagged import one_sentence
+
+PRESETS = {
+    "paper": Preset(
+        SstSizes(),
+        TrainingChoices(epochs=40, batch=100, rate=0.0001, patience=5, halve_after=0),
+        InputChoices(elmo="both", characters=0),
+    ),
+    "cpu": Preset(
+        SstSizes(hidden=100, dropout=0.35),
+        TrainingChoices(epochs=6, batch=100, patience=2, halve_after=1),
+        InputChoices(elmo_dropout=0.1, characters=0),
+    ),
+}
+
+
+class Sst(Definition[SstSentence, SstSizes]):
+    """Accuracy over whole sentences, five classes."""
+
+    name = "sst"
+    title = "sentiment"
+    metric = "accuracy"
+    presets = PRESETS
+
+    def read(self, path: Path, split: Split) -> list[SstSentence]:
+        return read_sentiment(path)
+
+    def examples(self, item: Any, split: Split) -> list[SstSentence]:
+        return [SstSentence(tokens) for tokens in one_sentence(item, split) if tokens]
+
+    def sentences(self, example: SstSentence) -> Sequence[Sequence[str]]:
+        return [example.tokens]
+
+    def for_training(self, examples: list[SstSentence], network: SstSizes) -> list[SstSentence]:
+        """Whole sentences; with subtrees each labelled phrase that is long enough once, as a sentence of its own."""
+        if not network.subtrees:
+            return examples
+        phrases = [
+            SstSentence(example.tokens[start:end], label)
+            for example in examples
+            for label, start, end in example.phrases
+            if end - start >= network.shortest_phrase
+        ]
+        return list(dict.fromkeys([*(replace(example, phrases=()) for example in examples), *phrases]))
+
+    def vocabularies(self, examples: Sequence[SstSentence]) -> Vocabularies:
+        return {"labels": sorted({example.label for example in examples if example.label is not None})}
+
+    def network(self, sizes: SstSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> SstNetwork:
+        return SstNetwork(sizes, vocabularies["labels"], tokens)
+
+    def collate(self, examples: Sequence[SstSentence], vocabularies: Vocabularies, features: Features) -> SstBatch:
+        tokens = features([example.tokens for example in examples])
+        numbers = {label: number for number, label in enumerate(vocabularies["labels"])}
+        known = [numbers.get(example.label or "") for example in examples]
+        return SstBatch(tokens, None if None in known else torch.tensor(known))
+
+    def score(self, predictions: Sequence[Any], examples: Sequence[SstSentence]) -> Scores:
+        return label_scores([example.label or "" for example in examples], predictions)
+
+    def record(self, example: SstSentence, prediction: Any) -> dict[str, Any]:
+        return {"tokens": list(example.tokens), "label": prediction}
+
+    def write(self, pairs: Iterable[tuple[SstSentence, Any]]) -> Iterator[str]:
+        for example, label in pairs:
+            yield f"{label}\t{' '.join(example.tokens)}\n"
+
+
+TASK = Sst()

@@ -1,0 +1,159 @@
+"""``Task``: a trained model, ready to predict.
+
+tagger = Task.load("run")
+tagger.predict("Ada Lovelace was born in London.")    # one record a sentence
+tagger.evaluate("test.iob2.xz").values["f1"]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from polyseme.elmo import Elmo, choose_device
+from polyseme.errors import FormatError, InputError, PolysemeError
+from polyseme.jobs.identity import refuse_other
+from polyseme.jobs.windows import windows
+from polyseme.tasks.definition import Definition, Vocabularies
+from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.layer_cache import LayerCache
+from polyseme.tasks.parts.spelling import Spelling
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.run_description import KnownModel, RunDescription
+from polyseme.tasks.scores import Scores
+from polyseme.tasks.snapshots import load_network
+from polyseme.tasks.training import Workplace, predict
+from polyseme.tasks.vectors.static import StaticVectors
+from polyseme.text.own_tokenizer import Language
+from polyseme.text.tokenization import Sentence, split_text
+
+VOCABULARIES, NETWORK = "vocabularies.json", "model.safetensors"
+#: Examples and tokens that are read together: enough for the engine, and memory stays bounded whatever comes in.
+WINDOW, WINDOW_TOKENS = 2048, 40_000
+
+Item = str | Sequence[str] | dict[str, Any]
+
+
+class Task:
+    """A task's network with everything it was trained with. ``about`` is what run.json says."""
+
+    def __init__(
+        self, place: Workplace, about: RunDescription, elmo: Elmo | None, lang: Language | None = None
+    ) -> None:
+        self.place, self.about, self.elmo = place, about, elmo
+        self._language: Language = lang or about.lang
+        self._static = place.features.static  # of the words that training met
+        self._source_is_at_hand = True
+
+    @classmethod
+    def load(
+        cls, run: str | Path, *, model: str | None = None, device: str = "cpu", lang: Language | None = None
+    ) -> Task:
+        """Read a run folder; ``model`` says where the biLM is, if it is no longer where it was.
+
+        ``lang`` says how text is split, if not as it was for training; needed where that was a function.
+        """
+        folder = Path(run)
+        about = RunDescription.read(folder)
+        definition, choices = find_task(about.task), about.inputs
+        words = json.loads((folder / VOCABULARIES).read_text(encoding="utf-8"))
+        vocabularies: Vocabularies = words["vocabularies"]
+        spelling = Spelling(tuple(words["alphabet"]))
+        elmo = open_known_elmo(replace(choices, model=model or choices.model), about.model, device)
+        features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo))
+        network = definition.network(about.network, vocabularies, TokenInputs.of(features))
+        load_network(network, folder / NETWORK)
+        where = choose_device(device)
+        place = Workplace(definition, network.to(where).eval(), vocabularies, features, where)
+        return cls(place, about, elmo, lang)
+
+    @property
+    def definition(self) -> Definition[Any, Any]:
+        return self.place.definition
+
+    def predict(self, items: str | dict[str, Any] | Iterable[Item]) -> list[dict[str, Any]]:
+        """A text or JSON object, or many → one record for each example in them, in order.
+
+        Of many, each is a text, a list of tokens, or an object with the fields that docs/tasks.md names.
+        """
+        if not isinstance(items, Iterable):
+            raise InputError(f"a text, an object or a list of them can be predicted of, not {items!r:.60}")
+        pairs = self.answer(self.examples(items)) if isinstance(items, str | dict) else self.stream(items)
+        return [self.definition.record(example, answer) for example, answer in pairs]
+
+    def stream(self, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """(example, prediction) one by one, in constant memory; an error says which item it is about, from 1."""
+        numbered = enumerate(items, start=1)
+        return self.answer(example for number, item in numbered for example in self.examples(item, f"item {number}"))
+
+    def examples(self, item: Any, place: str = "") -> list[Any]:
+        """What is to be predicted of a text, a list of tokens or an object; an error begins with its ``place``."""
+        try:
+            return self.definition.examples(item, self.split)
+        except InputError as error:
+            raise InputError(f"{place}: {error}" if place else str(error)) from None
+
+    def answer(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """The same for examples of the task."""
+        for window in windows(examples, self.definition.size, WINDOW_TOKENS, most=WINDOW):
+            sentences = [tokens for example in window for tokens in self.definition.sentences(example)]
+            self._learn_words({word for tokens in sentences for word in tokens})
+            with self._reading(sentences):
+                answers = predict(self.place, window)
+            yield from zip(window, answers, strict=True)
+
+    def _reading(self, sentences: Sequence[Sequence[str]]) -> AbstractContextManager[None]:
+        cache = self.place.features.cache
+        return nullcontext() if cache is None or self.place.features.choices.finetune else cache.held(sentences)
+
+    def evaluate(self, path: str | Path) -> Scores:
+        """The scores on a file in the task's format."""
+        examples = self.definition.read(Path(path), self.split)
+        if not examples:
+            raise InputError(f"{path} holds nothing to score")
+        self.definition.check_gold(examples, str(path))
+        return self.definition.score([answer for _, answer in self.answer(examples)], examples)
+
+    def split(self, text: str) -> list[Sentence]:
+        return split_text(text, self._language)
+
+    def _learn_words(self, words: set[str]) -> None:
+        """Get static vectors for words that training did not meet, where their source is at hand.
+
+        Those of the words before them are given up: a stream of text may go on for ever, and memory does not.
+        """
+        features = self.place.features
+        static = self._static
+        if self._source_is_at_hand:
+            try:
+                static = self._static.with_words(words)
+            except PolysemeError as error:  # the file was moved, or the package is not installed here
+                self._source_is_at_hand = False
+                print(f"words that training did not meet have no static vectors: {error}", file=sys.stderr)
+        if static is not features.static:
+            known = Features(features.choices, static, features.spelling, features.cache)
+            self.place = replace(self.place, features=known)
+
+
+def without_disk(elmo: Elmo | None) -> LayerCache | None:
+    """A cache that was never filled: new text is read once, so nothing is kept of it."""
+    return None if elmo is None else LayerCache(elmo)
+
+
+def open_known_elmo(choices: InputChoices, known: KnownModel | None, device: str) -> Elmo | None:
+    """The very biLM that a run was trained with; another one would give numbers that mean nothing to it."""
+    if choices.elmo == "none" or known is None:
+        return None
+    try:
+        elmo = Elmo.from_pretrained(choices.model, device=device, state=known.state)
+    except FormatError as error:
+        raise FormatError(f"the biLM of this run is not at hand ({error}); say where it is with --model") from None
+    what = f"{choices.model} is another model than the one this run was trained with ({known.name})"
+    now = {"fingerprint": elmo.fingerprint}
+    refuse_other({"fingerprint": known.fingerprint}, now, what=what, remedy="say where that one is with --model")
+    return elmo
