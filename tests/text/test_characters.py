@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from reference import byte_ids, byte_row, unicode_ids
-from shared import FIXTURES, needs
 
 import polyseme.text.characters
+from helpers.paths import FIXTURES, needs
+from helpers.reference import byte_ids, byte_row, unicode_ids
 from polyseme.errors import ConfigError
 from polyseme.text.characters import BYTE_ALPHABET, SENTENCE_BEGIN, SENTENCE_END, ByteScheme, UnicodeScheme
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import byte_ids, unicode_ids
-from reference.cases import ENTRIES, WORDS
 
+from helpers.reference import byte_ids, unicode_ids
+from helpers.reference.cases import ENTRIES, WORDS
 from polyseme.errors import ConfigError, InputError
 from polyseme.text.characters import ByteScheme, UnicodeScheme
 from polyseme.text.indexing import Indexer, WordTable

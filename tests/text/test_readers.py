@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import DATA, needs
 
+from helpers.paths import DATA, needs
 from polyseme.errors import ConfigError, InputError, MissingExtra
 from polyseme.text import lines as lines_module
 from polyseme.text.readers import Document, read_documents

@@ -5,19 +5,16 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-from shared import DATA, needs
 
-ROOT = Path(__file__).parents[2]
+from helpers.paths import BENCHMARKS, DATA, needs
 
 
 def load_benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("benchmark_tokenization", ROOT / "benchmarks" / "tokenization.py")
+    spec = importlib.util.spec_from_file_location("benchmark_tokenization", BENCHMARKS / "tokenization.py")
     assert spec and spec.loader
-    sys.path.insert(0, str(ROOT / "benchmarks"))  # where it finds what benchmarks share
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where its dataclasses look for themselves
     spec.loader.exec_module(module)

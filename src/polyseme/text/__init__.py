@@ -1,1 +1,22 @@
+"""Text → sentences → tokens → ids."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyseme.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from polyseme.text.own_tokenizer import Language as Language
+    from polyseme.text.own_tokenizer import Tokenizer as Tokenizer
+    from polyseme.text.tokenization import Sentence as Sentence
+    from polyseme.text.tokenization import split_text as split_text
+
+_HOME = {
+    "Language": "polyseme.text.own_tokenizer",
+    "Sentence": "polyseme.text.tokenization",
+    "Tokenizer": "polyseme.text.own_tokenizer",
+    "split_text": "polyseme.text.tokenization",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -27,6 +27,8 @@ class ByteScheme:
     [259, 98, 260, 261, 261, 261]
     """
 
+    SCHEME = "bytes"
+
     max_characters: int = 50
     specials: Mapping[str, int] = field(default_factory=dict)
 
@@ -72,6 +74,8 @@ class UnicodeScheme:
 
     The first position of a token holds the id of ``<eow>`` and the closing one that of ``<bow>``.
     """
+
+    SCHEME = "unicode"
 
     ids: Mapping[str, int]
     max_characters: int = 50

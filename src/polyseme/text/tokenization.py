@@ -14,12 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polyseme.text import any_language, chinese, english, korean
+from polyseme.text.own_tokenizer import Language, added_tokenizer, split_with
 from polyseme.text.sentences import split_sentences
 
 Span = tuple[int, int]
 
+#: Names that no package can take.
+BUILT_IN = frozenset({"any", "en", "ko", "protein", "whitespace", "zh"})
+
 _LINE = re.compile(r"[^\r\n]+")
 _CHUNK = re.compile(r"\S+")
+_RESIDUE = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +35,17 @@ class Sentence:
     offsets: list[Span]
 
 
-def split_text(text: str, lang: str = "en") -> list[Sentence]:
+def split_text(text: str, lang: Language = "en") -> list[Sentence]:
     """Split a text into sentences and tokens; a line end always ends a sentence.
 
     ``lang`` is "en", "ko" or "zh"; any other language gets rules for all scripts; "whitespace" is for text that is
-    split already: one sentence a line, a space between tokens.
+    split already: one sentence a line, a space between tokens; "protein" for sequences: one a line, a token a residue.
+    A function of your own may stand in its place, or the name of one that a package adds: see ``own_tokenizer``.
     """
+    if not isinstance(lang, str):
+        return split_with(lang, text)
+    if lang not in BUILT_IN and (tokenizer := added_tokenizer(lang)) is not None:
+        return split_with(tokenizer, text)
     split_line = _line_splitter(text, lang)
     groups = (spans for line in _LINE.finditer(text) for spans in split_line(*line.span()))
     return [Sentence([text[a:b] for a, b in spans], spans) for spans in groups]
@@ -50,6 +60,8 @@ def _line_splitter(text: str, lang: str) -> Callable[[int, int], list[list[Span]
     if lang == "zh":
         word_ends = chinese.find_word_ends(text)
         return lambda start, end: split_sentences(text, chinese.find_words(text, start, end, word_ends))
+    if lang == "protein":
+        return lambda start, end: [spans] if (spans := [m.span() for m in _RESIDUE.finditer(text, start, end)]) else []
     if lang == "whitespace":
         return lambda start, end: [spans] if (spans := [m.span() for m in _CHUNK.finditer(text, start, end)]) else []
     return lambda start, end: split_sentences(text, any_language.find_words(text, start, end))

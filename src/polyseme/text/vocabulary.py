@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from polyseme.errors import ConfigError, InputError
-from polyseme.files.atomic import replace_when_complete
+from polyseme.jobs.atomic import replace_when_complete
 from polyseme.text.compression import open_bytes
 from polyseme.text.lines import read_lines
 

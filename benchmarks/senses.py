@@ -1,0 +1,170 @@
+"""How well models tell the senses of a word apart, by one command: every figure of docs/senses.md.
+
+    python benchmarks/senses.py                                        the bundled models → results/senses.json, docs
+    python benchmarks/senses.py --model RUN --only readouts --json out.json      any models, beside each other
+
+What is chosen is chosen on the choosing half of senses.tsv, what is reported comes from the reporting half. Parts that
+need data sets which are not there are left out, and the result says why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from polyseme.elmo import Elmo
+from polyseme.encoding import Floats
+from polyseme.errors import ConfigError
+from polyseme.formats.bundled import bundled_models
+from polyseme.jobs.atomic import replace_when_complete
+from polyseme.lm.lexicon import Lexicon
+from polyseme.lm.places import find_place
+from polyseme.senses.labelled import AmbiguousWord, read_senses, split_halves
+from polyseme.senses.triplets import mean_interval, triplet_accuracy
+from polyseme.senses.uses import Uses, read_uses
+from pseudo_words import LabelledUses, make_pseudo_words, read_sentences
+from shared_data import DATA
+
+Figures = dict[str, Any]
+
+RESULTS = Path(__file__).parent / "results" / "senses.json"
+PSEUDO_WORDS = 400
+#: Texts that no model was trained on; pseudo-words are made within one file, because scripts are not to be mixed.
+HELD_OUT = {
+    "en": ("enwiki-heldout",),
+    "ko": ("kowiki-heldout",),
+    "zh": ("zhwiki-heldout-Hans", "zhwiki-heldout-Hant"),
+}
+
+
+def language_of(elmo: Elmo) -> str:
+    """The language of the words that a model is asked about: "ko" for "ko-eojeol"."""
+    return elmo.lang.partition("-")[0]
+
+
+def labelled_words(elmo: Elmo, words: Sequence[AmbiguousWord]) -> list[LabelledUses]:
+    """The words of senses.tsv in a model's tokens."""
+    return [
+        LabelledUses(one.word, one.senses, tuple(find_place(elmo, text) for text in one.sentences)) for one in words
+    ]
+
+
+def readout_shares(elmo: Elmo, words: Sequence[LabelledUses]) -> dict[str, list[float]]:
+    """The share of right triplets of each word, by readout."""
+    shares: dict[str, list[float]] = {}
+    every = read_uses(elmo, [place for word in words for place in word.places], lexicon_or_none(elmo))
+    begin = 0
+    for word in words:
+        uses = every[begin : begin + len(word.places)]
+        begin += len(word.places)
+        for name, similarity in similarities(uses).items():
+            shares.setdefault(name, []).append(triplet_accuracy(similarity, word.senses))
+    return shares
+
+
+def similarities(uses: Uses) -> dict[str, Floats]:
+    """How alike the uses are, by every readout. [n, n] each"""
+    found = {f"layer {layer}": uses.similarities(uses, "word", layer) for layer in range(len(uses.word))}
+    found |= {by: uses.similarities(uses, by) for by in ("place", "sentence")}
+    if uses.substitutes is not None:
+        found["substitutes"] = uses.similarities(uses, "substitutes")
+        found["place and substitutes"] = found["place"] + found["substitutes"]
+        found["place, substitutes and sentence"] = found["place and substitutes"] + found["sentence"] / 2
+    return found
+
+
+def lexicon_or_none(elmo: Elmo) -> Lexicon | None:
+    try:
+        return Lexicon(elmo)
+    except ConfigError:  # a model without a softmax
+        return None
+
+
+def measure_readouts(elmo: Elmo, data: Path) -> Figures:
+    """Shares of right triplets with their intervals: senses.tsv, its halves, pseudo-words."""
+    lang = language_of(elmo)
+    halves = dict(zip(("choosing", "reporting"), split_halves(read_senses(lang=lang)), strict=True))
+    by_half = {name: readout_shares(elmo, labelled_words(elmo, words)) for name, words in halves.items()}
+    found: Figures = {name: estimates(shares) for name, shares in by_half.items()}
+    found["all"] = estimates(
+        {name: by_half["choosing"][name] + by_half["reporting"][name] for name in by_half["choosing"]}
+    )
+    found["words"] = {
+        name: {word.word: round(share, 3) for word, share in zip(words, by_half[name]["substitutes"], strict=True)}
+        for name, words in halves.items()
+        if "substitutes" in by_half[name]
+    }
+    pseudo = pseudo_words(data, lang, elmo.lang)
+    found["pseudo-words"] = pseudo if isinstance(pseudo, str) else estimates(readout_shares(elmo, pseudo))
+    return found
+
+
+def pseudo_words(data: Path, lang: str, tokenization: str) -> list[LabelledUses] | str:
+    """Made from held-out text; or why there are none."""
+    paths = [data / "corpora" / lang / f"{name}.txt.xz" for name in HELD_OUT.get(lang, ())]
+    if not paths or not all(path.exists() for path in paths):
+        return f"left out: there is no held-out text of the language {lang!r} below {data}"
+    share = PSEUDO_WORDS // len(paths)
+    return [one for path in paths for one in make_pseudo_words(read_sentences([path], tokenization), share)]
+
+
+def estimates(shares: dict[str, list[float]]) -> Figures:
+    return {
+        name: {key: round(value, 4) for key, value in asdict(mean_interval(every)).items()}
+        for name, every in shares.items()
+    }
+
+
+PARTS: dict[str, Callable[[Elmo, Path], Figures]] = {"readouts": measure_readouts}
+
+
+def measure(models: Sequence[str], parts: Sequence[str], data: Path) -> Figures:
+    found: Figures = {}
+    for model in models:
+        elmo = Elmo.from_pretrained(model, device="cpu")
+        found[model] = {"lang": elmo.lang, "width": elmo.config.width, "cell": elmo.config.cell}
+        for part in parts:
+            began, cpu = time.perf_counter(), time.process_time()
+            found[model][part] = PARTS[part](elmo, data)
+            spent = {"seconds": round(time.perf_counter() - began, 1), "cpu": round(time.process_time() - cpu, 1)}
+            print(f"{model}: {part}, {spent['seconds']} s, {spent['cpu']} s of CPU", flush=True)
+    return found
+
+
+def print_readouts(found: Figures) -> None:
+    """A line for each model and readout, by set."""
+    sets = ("choosing", "reporting", "all", "pseudo-words")
+    print(f"{'':<42}" + "".join(f"{name:>22}" for name in sets))
+    for model, figures in found.items():
+        for readout in figures["readouts"]["all"]:
+            cells = []
+            for name in sets:
+                one = figures["readouts"][name]
+                one = one.get(readout) if isinstance(one, dict) else None
+                cells.append(f"{one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" if one else "–")
+            print(f"{Path(model).name[:20]:<10}{readout:<32}" + "".join(f"{cell:>22}" for cell in cells))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--model", action="append", help="what Elmo.from_pretrained takes; the bundled ones unless given"
+    )
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--json", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    found = measure(options.model or list(bundled_models()), options.only, options.data)
+    if "readouts" in options.only:
+        print_readouts(found)
+    with replace_when_complete(options.json) as file:
+        file.write((json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()

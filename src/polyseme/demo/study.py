@@ -1,0 +1,205 @@
+"""What a model makes of ambiguous words: how their vectors part, where they are used like this, what could stand there.
+
+These are the findings behind `polyseme demo`; picture.py and page.py show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from polyseme.elmo import Elmo
+from polyseme.encoding import Floats, unit
+from polyseme.engine.progress import Progress
+from polyseme.errors import ConfigError
+from polyseme.index.vector_index import Index, Neighbour, Occurrence
+from polyseme.lm.lexicon import Substitute
+from polyseme.lm.places import find_place
+from polyseme.senses.labelled import closeness, read_senses, target_layers
+from polyseme.senses.shipped import DATA
+
+LEAST_ALIKE = 0.2  #: the cosine of a place that is shown as a neighbour; the mean of all is near 0
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence with an ambiguous word in brackets, and what the word means there."""
+
+    marked: str
+    sense: str
+
+
+ExamplePair = tuple[Example, Example]
+
+#: Words that mean two things, and a sentence for each; their senses are those of senses/data/senses.tsv.
+WORDS: dict[str, dict[str, ExamplePair]] = {
+    "en": {
+        "present": (
+            Example("Live in the [present], not in the past.", "now"),
+            Example("Here is your birthday [present].", "gift"),
+        ),
+        "bank": (
+            Example("They walked along the [bank] of the river.", "river"),
+            Example("The [bank] lends money to small companies.", "money"),
+        ),
+    },
+    "ko": {
+        "사과": (
+            Example("배가 고픈 동생은 [사과]를 두 개나 먹었다.", "apple"),
+            Example("그는 약속을 잊은 일로 친구에게 [사과]를 했다.", "apology"),
+        ),
+        "차": (
+            Example("아버지는 주말마다 [차]를 깨끗이 닦으신다.", "car"),
+            Example("친구와 찻집에서 [차]를 마시며 이야기했다.", "tea"),
+        ),
+    },
+    "zh": {
+        "花": (
+            Example("她在院子里种了很多[花]。", "flower"),
+            Example("他一共[花]了五百块钱。", "spend"),
+        ),
+        "苹果": (
+            Example("我每天早上吃一个[苹果]。", "fruit"),
+            Example("他买了一千股[苹果]公司的股票。", "company"),
+        ),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model says of one example."""
+
+    example: Example
+    neighbours: list[Neighbour]  #: places in the text where the same word is used most like this
+    others: list[str]  #: other words of the text that are used like this
+    substitutes: list[Substitute]  #: words that could stand in its place; none where the model has no softmax
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What a model makes of one ambiguous word."""
+
+    word: str
+    answers: tuple[Answer, Answer]
+    cosines: Floats  #: of the two examples' vectors, [L+1]
+    examples: list[Example]  #: these two and some of senses.tsv, sense by sense
+    alike: Floats  #: mean cosine of two examples that mean the same, [L+1]
+    unlike: Floats  #: mean cosine of two that do not, [L+1]
+    map: Floats  #: where each example lies in two dimensions, [n, 2]
+    places: list[Occurrence]  #: of the word in the text
+    background: Floats  #: where each of them lies, [m, 2]
+
+    @property
+    def senses(self) -> tuple[str, str]:
+        first, second = self.answers
+        return first.example.sense, second.example.sense
+
+
+def text_lines(lang: str) -> list[str]:
+    """The sentences that come with the package."""
+    return (DATA / f"text-{lang}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def index_text(elmo: Elmo, lines: Sequence[str], source: str) -> Index:
+    """Every word of the sentences, in every layer."""
+    with Progress(len(lines), f"reading {source}") as progress:
+
+        def counted() -> Iterator[str]:
+            for line in lines:
+                yield line
+                progress.advance(1)
+
+        return Index.in_memory(elmo, counted(), source=source)
+
+
+def examples_of(lang: str, word: str) -> list[Example]:
+    """The sentences of the demo and the first two of each sense in senses.tsv, sense by sense."""
+    (listed,) = (each for each in read_senses(lang=lang) if each.word == word)
+    pair = WORDS[lang][word]
+    every = dict.fromkeys([*pair, *map(Example, listed.sentences, listed.senses)])  # one may stand in both
+    return [
+        example
+        for sense in (pair[0].sense, pair[1].sense)
+        for example in [one for one in every if one.sense == sense][:3]
+    ]
+
+
+def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
+    """Ask the model that made the index about a word of the demo; ``k`` neighbours and twice as many other words."""
+    elmo = index.elmo
+    first, second = WORDS[lang][word]
+    examples = examples_of(lang, word)
+    vectors = target_layers(elmo, [example.marked for example in examples])  # [L+1, n, W]
+    by_layer = [closeness(layer, [example.sense for example in examples]) for layer in vectors]
+    place = find_place(elmo, first.marked)
+    places = index.occurrences(place.tokens[place.begin])  # in the model's units: a Korean noun may have its particle
+    in_text = index.layers_of(places)[-1]  # [m, W]
+    on_map, background = flatten(vectors[-1], in_text)
+    one, other = (
+        _answer(index, example, nearest_uses(vectors[-1, examples.index(example)], places, in_text, k), k)
+        for example in (first, second)
+    )
+    return Study(
+        word=word,
+        answers=(one, other),
+        cosines=elmo.similarity(first.marked, second.marked),
+        examples=examples,
+        alike=np.array([each.same for each in by_layer], np.float32),
+        unlike=np.array([each.cross for each in by_layer], np.float32),
+        map=on_map,
+        places=places,
+        background=background,
+    )
+
+
+def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
+    """Directions on the plane in which those of ``vectors`` differ most (principal components): [n, 2] and [m, 2].
+
+    The first vector lies left of the middle and above it, so that a picture does not flip from run to run.
+    """
+    units = unit(vectors)
+    middle = units.mean(axis=0)
+    _, _, axes = np.linalg.svd(units - middle, full_matrices=False)
+    plane = axes[:2].T  # [W, 2]
+    plane *= np.where((units[0] - middle) @ plane * (-1, 1) < 0, -1, 1)
+    return (units - middle) @ plane, (unit(others) - middle) @ plane
+
+
+def nearest_uses(vector: Floats, places: Sequence[Occurrence], others: Floats, k: int) -> list[Neighbour]:
+    """Up to ``k`` places of a word, those whose vectors [m, W] are nearest to one of its vectors [W].
+
+    The mean of all its vectors is taken away first: what they have in common is the word, what is left its contexts.
+    """
+    middle = others.mean(axis=0)
+    cosines = unit(others - middle) @ unit(vector - middle)  # [m]
+    best = [row for row in np.argsort(-cosines, kind="stable")[:k] if cosines[row] >= LEAST_ALIKE]
+    return [Neighbour(**asdict(places[row]), similarity=float(cosines[row])) for row in best]
+
+
+def _answer(index: Index, example: Example, neighbours: list[Neighbour], k: int) -> Answer:
+    return Answer(
+        example=example,
+        neighbours=neighbours,
+        others=_other_words(index, example.marked, 2 * k),
+        substitutes=_substitutes(index.elmo, example.marked, 2 * k),
+    )
+
+
+def _other_words(index: Index, marked: str, count: int) -> list[str]:
+    """The nearest words but the marked one, each once; only words of the model's softmax, where it has one."""
+    place, known = find_place(index.elmo, marked), index.elmo.stored.vocabulary
+    words: dict[str, str] = {}
+    for one in index.neighbours(marked, k=100):
+        words.setdefault(one.word.casefold(), one.word)
+    words.pop(place.tokens[place.begin].casefold(), None)
+    return [word for word in words.values() if word[0].isalpha() and (known is None or word in known)][:count]
+
+
+def _substitutes(elmo: Elmo, marked: str, count: int) -> list[Substitute]:
+    try:
+        return elmo.substitutes(marked, count)
+    except ConfigError:  # a model for vectors only
+        return []

@@ -1,0 +1,259 @@
+"""Files → an index in a folder; killed at any moment, the work goes on where it was, to the same bytes.
+
+The files grow in ``FOLDER.partial``. After each part of the work they are flushed to the disk, and contents.json says
+how long they are; what a killed process wrote beyond that is cut off. Which sentences are encoded together follows from
+the input alone. The folder gets its name when all is done.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from polyseme.embed.compute import Window, WindowLimits, encode_window, plan_windows
+from polyseme.embed.description import Options, size_of, survey
+from polyseme.embed.job import JobProgress
+from polyseme.embed.passages import Shard, read_passages
+from polyseme.errors import ConfigError, InputError, JobError
+from polyseme.index.files import (
+    CONTENTS,
+    DESCRIPTION,
+    POSTED,
+    POSTINGS,
+    SENTENCES,
+    TOKENS,
+    U4,
+    U8,
+    Growth,
+    IndexContents,
+    IndexDescription,
+    growing_files,
+    post,
+    read_words,
+)
+from polyseme.jobs.atomic import partial_path, raise_if_disk_full, sync
+from polyseme.jobs.identity import refuse_other
+from polyseme.jobs.input_files import describe_input
+from polyseme.jobs.locks import exclusive
+from polyseme.jobs.manifests import write_manifest
+from polyseme.jobs.mapped import map_file
+from polyseme.jobs.pieces import Piece, check_piece, measure_piece
+from polyseme.text.compression import STDIN
+from polyseme.text.readers import Document, expand_inputs, read_documents
+
+if TYPE_CHECKING:
+    from polyseme.elmo import Elmo
+
+Report = Callable[[JobProgress], None]
+
+#: Tokens that are encoded together, and tokens after which the work is safe; the result does not depend on the clock.
+LIMITS = WindowLimits(window=8192, part=65_536)
+
+
+def build_index(
+    elmo: Elmo,
+    inputs: Sequence[str | Path],
+    folder: Path,
+    layers: tuple[int, ...],
+    *,
+    model: str | None = None,
+    kind: str | None = None,
+    field: str | None = None,
+    resume: bool = False,
+    progress: Report | None = None,
+    limits: WindowLimits = LIMITS,
+) -> None:
+    """Write the index of all sentences of ``inputs``; with ``resume`` a finished one stays as it is."""
+    refuse_carried_state(elmo)
+    sources = expand_inputs(inputs)
+    if STDIN in sources:
+        raise InputError("an index reads its inputs more than once, and standard input has only once; give files")
+    beside = partial_path(folder)
+    if folder.exists() and not (resume and (folder / DESCRIPTION).exists()):
+        raise JobError(f"{folder} exists already; choose another folder, or delete it first")
+    if not resume and (beside / DESCRIPTION).exists():
+        raise JobError(f"the index {folder} was begun; go on with --resume, or delete {beside} to start anew")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive(beside.with_name(beside.name + ".lock"), f"{folder} is being written by another process"):
+            place = folder if folder.exists() else beside
+            place.mkdir(exist_ok=True)
+            try:
+                description = _settle(elmo, sources, place, layers, model=model, kind=kind, field=field)
+                if place == beside:
+                    _grow(elmo, sources, beside, description, limits, progress)
+            except InputError:
+                _remove_if_empty(beside)
+                raise
+            if place == beside:
+                _post(beside)
+                _put_in_place(beside, folder)
+    except OSError as error:
+        raise_if_disk_full(error, folder, "make room and go on with --resume; what is finished is safe")
+        raise JobError(f"{folder} cannot be written: {(error.strerror or str(error)).lower()}") from error
+
+
+def refuse_carried_state(elmo: Elmo) -> None:
+    if elmo.state == "carry":
+        raise ConfigError('an index needs vectors that do not depend on earlier calls; use the state "reset" or "warm"')
+
+
+def _settle(
+    elmo: Elmo,
+    sources: list[str],
+    place: Path,
+    layers: tuple[int, ...],
+    *,
+    model: str | None,
+    kind: str | None,
+    field: str | None,
+) -> IndexDescription:
+    """The description of this index, written if it is new; JobError if another one was begun in this place."""
+    earlier = _read_earlier(place)
+    characters = earlier.characters if earlier else survey(sources, Options(kind=kind, field=field))[1]
+    if characters == 0:
+        raise InputError(f"there is no text to index in {', '.join(sources)}")
+    inputs = [describe_input(source) for source in sources]
+    description = IndexDescription.of(
+        elmo, layers, characters=characters, inputs=inputs, model=model, kind=kind, field=field
+    )
+    if earlier is None:
+        write_manifest(place / DESCRIPTION, description)
+    else:
+        remedy = "delete it, or undo the change"
+        refuse_other(earlier, description, what=f"another index was begun in {place}", remedy=remedy)
+    return description
+
+
+def _read_earlier(place: Path) -> IndexDescription | None:
+    if not (place / DESCRIPTION).exists():
+        return None
+    try:
+        return IndexDescription.read(place)
+    except InputError as problem:
+        raise JobError(f"{place} cannot be continued: {problem}; delete it") from None
+
+
+def _grow(
+    elmo: Elmo,
+    sources: list[str],
+    folder: Path,
+    description: IndexDescription,
+    limits: WindowLimits,
+    progress: Report | None,
+) -> None:
+    """All sentences that are not in ``folder`` yet."""
+    done = _Files(folder, description.layers)
+    options, began, read = Options(kind=description.kind, field=description.field), time.monotonic(), [0]
+    first = done.tokens
+
+    def documents() -> Iterator[Document]:
+        for document in read_documents(sources, kind=description.kind, field=description.field):
+            read[0] += size_of(document)
+            yield document
+
+    with done:
+        passages = read_passages(documents(), elmo.split, shard=Shard(), start=done.next)
+        for window in plan_windows(passages, options, limits):
+            done.add(elmo, window)
+            if progress is not None:
+                seconds = time.monotonic() - began
+                progress(JobProgress(read[0], description.characters, done.sentences, done.tokens - first, seconds))
+    if not done.tokens:
+        raise InputError(f"there is no word to index in {', '.join(sources)}")
+
+
+class _Files:
+    """The growing files, open for more; what was not safe when a process died is cut off first."""
+
+    def __init__(self, folder: Path, layers: tuple[int, ...]) -> None:
+        self.folder, self.names = folder, growing_files(layers)
+        if not (folder / CONTENTS).exists():
+            self._begin()
+        contents = IndexContents.read(folder, layers)
+        self.sentences, self.tokens, self.next = contents.sentences, contents.tokens, contents.next
+        self.pieces = {name: contents.pieces[name] for name in self.names}
+        for name, piece in self.pieces.items():
+            _cut(folder / name, piece)
+        words = read_words(folder, contents)
+        self.growth = Growth(layers, words, tokens=self.tokens, line_bytes=self.pieces[SENTENCES].size)
+        self._open: dict[str, IO[bytes]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> _Files:
+        for name in self.names:
+            self._open[name] = self._stack.enter_context((self.folder / name).open("ab", buffering=1 << 20))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def add(self, elmo: Elmo, window: Window) -> None:
+        for passage, layers in encode_window(elmo, window):
+            if passage.tokens:
+                for name, added in self.growth.add(passage, layers).items():
+                    self._open[name].write(added)
+                    self.pieces[name] = self.pieces[name].plus(added)
+                self.sentences += 1
+        self.tokens, self.next = self.growth.tokens, window.next
+        if window.ends_part:
+            self._make_safe()
+
+    def _begin(self) -> None:
+        beginnings = Growth.beginnings()
+        for name in self.names:
+            (self.folder / name).write_bytes(beginnings.get(name, b""))
+        pieces = {name: Piece().plus(beginnings.get(name, b"")) for name in self.names}
+        write_manifest(self.folder / CONTENTS, IndexContents(0, 0, 0, (0, 0), pieces))
+
+    def _make_safe(self) -> None:
+        for file in self._open.values():
+            file.flush()
+            os.fsync(file.fileno())
+        contents = IndexContents(self.sentences, self.tokens, len(self.growth.numbers), self.next, self.pieces)
+        write_manifest(self.folder / CONTENTS, contents)
+
+
+def _cut(path: Path, piece: Piece) -> None:
+    """Forget what was written after the last moment when all was safe; the rest must be as it was then."""
+    if path.exists():
+        with path.open("r+b") as file:
+            file.truncate(min(piece.size, path.stat().st_size))
+    try:
+        check_piece(path, piece)
+    except InputError as problem:
+        raise JobError(f"{path.parent} cannot be continued: {problem}; delete it and begin again") from None
+
+
+def _post(folder: Path) -> None:
+    """postings.bin and posted.bin, from tokens.bin."""
+    contents = IndexContents.read(folder)
+    tokens = map_file(folder / TOKENS, U4, contents.tokens)
+    postings = np.memmap(folder / POSTINGS, U8, mode="w+", shape=(contents.tokens,))
+    posted = post(tokens, contents.words, postings)
+    postings.flush()
+    (folder / POSTED).write_bytes(posted.tobytes())
+    made = {name: measure_piece(folder / name) for name in (POSTINGS, POSTED)}
+    write_manifest(folder / CONTENTS, replace(contents, pieces={**contents.pieces, **made}))
+
+
+def _remove_if_empty(beside: Path) -> None:
+    """So that an input that had nothing to index does not stand in the way of the corrected one."""
+    if not (beside / CONTENTS).exists() or IndexContents.read(beside).tokens == 0:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _put_in_place(beside: Path, folder: Path) -> None:
+    for path in (*beside.iterdir(), *([beside] if os.name == "posix" else [])):
+        sync(path)
+    beside.rename(folder)
+    if os.name == "posix":
+        sync(folder.parent)

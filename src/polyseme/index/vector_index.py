@@ -1,0 +1,292 @@
+"""Index: every word of a text with its vectors, to be asked for the nearest ones.
+
+    index = Index.build(elmo, "corpus.txt", "corpus-index")
+    index.neighbours("Here is your birthday [present] .")
+
+On disk (`build`, `open`) a text may be larger than memory; a small one is indexed in memory (`in_memory`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.elmo import Elmo, Item
+from polyseme.embed.compute import encode_window, plan_windows
+from polyseme.embed.description import Options
+from polyseme.embed.passages import Shard, read_passages
+from polyseme.encoding import Floats
+from polyseme.errors import ConfigError, InputError
+from polyseme.index.builder import LIMITS, Report, build_index, refuse_carried_state
+from polyseme.index.files import (
+    SENTENCES,
+    Arrays,
+    Growth,
+    IndexContents,
+    IndexDescription,
+    arrays_in_memory,
+    growing_files,
+    open_arrays,
+)
+from polyseme.index.occurrences import Neighbour, Occurrence
+from polyseme.index.search import nearest
+from polyseme.jobs.identity import refuse_other
+from polyseme.lm.places import find_place
+from polyseme.text.readers import Document
+
+__all__ = ["Index", "Layers", "Neighbour", "Occurrence"]
+
+#: The numbers of layers, every layer, or the last one.
+Layers = Sequence[int] | Literal["all", "top"]
+
+
+class Index:
+    """The words of a text, ready to be searched by their vectors. It is read-only, also for several threads at once."""
+
+    def __init__(self, description: IndexDescription, arrays: Arrays, elmo: Elmo | None = None) -> None:
+        if elmo is not None:
+            _refuse_other_model(description, elmo)
+        self.description = description
+        self._arrays, self._elmo = arrays, elmo
+
+    @classmethod
+    def build(
+        cls,
+        elmo: Elmo,
+        source: str | Path | Sequence[str | Path],
+        folder: str | Path,
+        *,
+        layers: Layers = "top",
+        model: str | None = None,
+        kind: str | None = None,
+        field: str | None = None,
+        resume: bool = False,
+        progress: Report | None = None,
+    ) -> Index:
+        """Index files, globs or tables (all that `polyseme.text.readers.read_documents` takes) into ``folder``.
+
+        ``layers`` says which vectors are kept, as float16; ``model`` (what `Elmo.from_pretrained` takes) is noted, so
+        that `open` finds the model by itself. Interrupted, even by a power cut, the same call with ``resume`` goes on,
+        and the bytes are those of a run that never stopped.
+        """
+        inputs = [source] if isinstance(source, str | Path) else list(source)
+        chosen = _chosen_layers(layers, elmo)
+        build_index(
+            elmo,
+            inputs,
+            Path(folder),
+            chosen,
+            model=model,
+            kind=kind,
+            field=field,
+            resume=resume,
+            progress=progress,
+        )
+        return cls.open(folder, elmo)
+
+    @classmethod
+    def open(cls, folder: str | Path, elmo: Elmo | None = None) -> Index:
+        """An index from its folder; without ``elmo`` the model that it notes is loaded when it is needed.
+
+        Raises JobError if ``elmo`` is another model than the one that made the index.
+        """
+        folder = Path(folder)
+        try:
+            description = IndexDescription.read(folder)
+            arrays = open_arrays(folder, description, IndexContents.read(folder, description.layers))
+        except InputError as problem:
+            raise InputError(f"{folder} is no index: {problem}; make one with: polyseme index") from None
+        return cls(description, arrays, elmo)
+
+    @classmethod
+    def in_memory(
+        cls, elmo: Elmo, texts: str | Iterable[Item], *, layers: Layers = "all", source: str = "memory"
+    ) -> Index:
+        """Index a text or several, or sentences that are split into tokens already, without any file."""
+        refuse_carried_state(elmo)
+        if isinstance(texts, str):
+            texts = [texts]
+        chosen = _chosen_layers(layers, elmo)
+        growth = Growth(chosen)
+        beginnings = Growth.beginnings()
+        parts = {name: [beginnings.get(name, b"")] for name in growing_files(chosen)}
+        passages = read_passages(_documents(texts, source), elmo.split, shard=Shard())
+        for window in plan_windows(passages, Options(), LIMITS):
+            for passage, vectors in encode_window(elmo, window):
+                if passage.tokens:
+                    for name, added in growth.add(passage, vectors).items():
+                        parts[name].append(added)
+        files = {name: b"".join(pieces) for name, pieces in parts.items()}
+        description = IndexDescription.of(elmo, chosen, characters=len(files[SENTENCES]))
+        return cls(description, arrays_in_memory(files, chosen, elmo.config.width, list(growth.numbers)), elmo)
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers whose vectors are here."""
+        return self.description.layers
+
+    @property
+    def sentences(self) -> int:
+        """How many there are."""
+        return len(self._arrays.starts) - 1
+
+    def __len__(self) -> int:
+        """How many tokens there are."""
+        return len(self._arrays.postings)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(str, self.layers))
+        return f"Index({len(self):,} tokens, {self.sentences:,} sentences, layers {shown})"
+
+    @cached_property
+    def elmo(self) -> Elmo:
+        """The model that made the index."""
+        if self._elmo is not None:
+            return self._elmo
+        noted = self.description
+        if noted.model is None:
+            raise ConfigError("the index does not say where its model is; open it with one: Index.open(folder, elmo)")
+        elmo = Elmo.from_pretrained(noted.model, lang=noted.lang, state=noted.state)  # type: ignore[arg-type]
+        _refuse_other_model(noted, elmo)
+        return elmo
+
+    def neighbours(
+        self,
+        query: str | npt.NDArray[np.floating[Any]],
+        *,
+        layer: int | None = None,
+        k: int = 10,
+        same_word: bool = False,
+    ) -> list[Neighbour]:
+        """The ``k`` words of the text whose vectors in a layer are nearest to the query, the nearest first.
+
+        ``query`` is a text with one place in brackets ("Here is your birthday [present] ."), or a vector [W].
+        ``layer`` is the highest that is here unless given. ``same_word`` looks at places of the marked word only,
+        whatever its case. The search is exact: every vector is compared.
+        """
+        layer = self._held(layer)
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ConfigError(f"k is {k!r}, but should be a whole number of at least 1")
+        vector, word = self._read_query(query, layer)
+        if same_word and word is None:
+            raise ConfigError("same_word needs one word in brackets, but the query is a vector or several words")
+        rows = self._rows(word) if same_word and word is not None else None
+        found, cosines = nearest(self._arrays.units[layer], vector, k, rows)
+        return [
+            Neighbour(similarity=float(cosine), **self._place(int(row)))
+            for row, cosine in zip(found, cosines, strict=True)
+        ]
+
+    def occurrences(self, word: str) -> list[Occurrence]:
+        """Every place of a word, whatever its case, in the order of the text."""
+        return [Occurrence(**self._place(int(row))) for row in self._rows(word)]
+
+    def count(self, word: str) -> int:
+        """How many places a word has, whatever its case."""
+        return len(self._rows(word))
+
+    def layers_of(self, occurrences: Sequence[Occurrence]) -> Floats:
+        """Every layer of some occurrences. float32 [L+1, n, W]
+
+        From the index if it holds every layer (to three digits, as float16 has them), else encoded again by the model.
+        """
+        total = self.elmo.config.layers + 1
+        if self.layers == tuple(range(total)):
+            rows = np.array([one.row for one in occurrences], np.int64)
+            return np.stack([self._vectors(layer, rows) for layer in self.layers])
+        vectors = np.empty((total, len(occurrences), self.description.width), np.float32)
+        by_sentence: dict[int, list[int]] = {}
+        for number, one in enumerate(occurrences):
+            by_sentence.setdefault(one.row - one.position, []).append(number)
+        sentences = (occurrences[numbers[0]].tokens for numbers in by_sentence.values())
+        for numbers, encoding in zip(by_sentence.values(), self.elmo.stream(sentences), strict=True):
+            vectors[:, numbers] = encoding.layers[:, [occurrences[number].position for number in numbers]]
+        return vectors
+
+    def _vectors(self, layer: int, rows: npt.NDArray[np.int64]) -> Floats:
+        """The vectors as they were, but for rounding. [n, W]"""
+        units = self._arrays.units[layer][rows].astype(np.float32)
+        return units * np.asarray(self._arrays.norms[layer][rows])[:, None]
+
+    def _held(self, layer: int | None) -> int:
+        if layer is None:
+            return self.layers[-1]
+        if layer not in self.layers:
+            shown = ", ".join(map(str, self.layers))
+            raise ConfigError(f"layer {layer!r} is not in this index, which holds: {shown}")
+        return layer
+
+    def _read_query(self, query: object, layer: int) -> tuple[npt.NDArray[np.floating[Any]], str | None]:
+        """The vector that is asked for [W], and the marked word if it is one."""
+        if isinstance(query, str):
+            place = find_place(self.elmo, query)
+            (encoding,) = self.elmo.encode_tokens([place.tokens])
+            return place.vectors(encoding.layers)[layer], place.word
+        vector = np.asarray(query)
+        if vector.shape != (self.description.width,) or not np.isfinite(vector).all():
+            raise InputError(
+                f"a query is a text with a word in brackets, or a vector of {self.description.width} finite numbers, "
+                f"but an array of shape {list(vector.shape)} was given"
+            )
+        return vector, None
+
+    @cached_property
+    def _folded(self) -> dict[str, list[int]]:
+        """The numbers of the words that are the same but for their case."""
+        folded: dict[str, list[int]] = {}
+        for number, word in enumerate(self._arrays.words):
+            folded.setdefault(word.casefold(), []).append(number)
+        return folded
+
+    def _rows(self, word: str) -> npt.NDArray[np.int64]:
+        """The tokens that are this word, in their order."""
+        posted, postings = self._arrays.posted, self._arrays.postings
+        numbers = self._folded.get(word.casefold(), [])
+        parts = [postings[int(posted[n]) : int(posted[n + 1])].astype(np.int64) for n in numbers]
+        return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+
+    def _place(self, row: int) -> dict[str, Any]:
+        """The fields of an occurrence."""
+        arrays = self._arrays
+        sentence = int(np.searchsorted(arrays.starts, np.uint64(row), side="right")) - 1
+        begin, end = arrays.line_starts[sentence : sentence + 2].tolist()
+        told = json.loads(arrays.lines[begin:end].tobytes().decode("utf-8", "surrogatepass"))
+        position = row - int(arrays.starts[sentence])
+        offsets = told.pop("offsets")
+        span = (offsets[2 * position], offsets[2 * position + 1])
+        return {"row": row, "position": position, "span": span, **told}
+
+
+def _chosen_layers(layers: Layers, elmo: Elmo) -> tuple[int, ...]:
+    """The numbers of the layers, each once, from the lowest."""
+    total = elmo.config.layers + 1
+    if isinstance(layers, str):
+        if layers not in ("all", "top"):
+            raise ConfigError(f"layers is {layers!r}, but should be 'all', 'top' or numbers from 0 to {total - 1}")
+        return tuple(range(total)) if layers == "all" else (total - 1,)
+    if not layers or not all(isinstance(one, int) and 0 <= one < total for one in layers):
+        raise ConfigError(f"layers is {layers!r}, but should be 'all', 'top' or numbers from 0 to {total - 1}")
+    return tuple(sorted(set(layers)))
+
+
+def _documents(texts: Iterable[Item], source: str) -> Iterable[Document]:
+    for number, item in enumerate(texts):
+        if isinstance(item, str):
+            yield Document(str(number), item, None, source)
+        else:
+            yield Document(str(number), None, [list(item)], source)
+
+
+def _refuse_other_model(description: IndexDescription, elmo: Elmo) -> None:
+    refuse_other(
+        {"model": description.fingerprint, "state": description.state},
+        {"model": elmo.fingerprint, "state": elmo.state},
+        what="the index was made otherwise",
+        remedy="open it with the model that made it, or build it again",
+    )

@@ -1,0 +1,185 @@
+"""Word sense disambiguation by the nearest sense: the mean vector of each sense in annotated text, compared by cosine.
+
+    annotated text ─ vectors ─► one mean per sense and layer          (SenseMeans)
+    a word of a test set ─ vectors ─► the sense of its lemma whose mean is nearest; WordNet's first sense where the
+                                      annotated text has none         (Peters et al., 2018, section 5.3)
+
+Nothing is trained. Where senses are equally near, WordNet's first one counts. Every word gets an answer, so precision,
+recall and F1 are one figure.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.encoding import unit
+from polyseme.errors import InputError
+from polyseme.probes.frozen import FrozenVectors
+from polyseme.probes.wsd_data import (
+    Instance,
+    Lemma,
+    SenseSentence,
+    find_sense_files,
+    lemma_of,
+    read_first_senses,
+    read_keys,
+    read_sense_sentences,
+)
+
+Keys = Mapping[str, frozenset[str]]
+Floats = npt.NDArray[np.float32]
+#: Told after each sentence how many tokens have been read.
+Report = Callable[[int], None]
+
+SAME_COSINE = 1e-5  # as far as float32 can tell
+
+
+@dataclass(frozen=True)
+class SenseMeans:
+    """The directions of the mean vectors of the senses that a lemma has in annotated text."""
+
+    senses: Mapping[Lemma, list[str]]
+    units: Mapping[Lemma, Floats]  # by lemma: [senses, L, W], each of length one
+
+    @classmethod
+    def read(
+        cls,
+        vectors: FrozenVectors,
+        sentences: Iterable[SenseSentence],
+        keys: Keys,
+        lemmas: set[Lemma] | None = None,
+        report: Report | None = None,
+    ) -> SenseMeans:
+        """Add up the vectors of annotated text; only sums are kept, and of ``lemmas`` only, if they are given."""
+        sums: dict[str, npt.NDArray[np.float64]] = {}
+        for instance, vector in encode_instances(vectors, sentences, report):
+            for key in keys.get(instance.id, ()):
+                if lemmas is None or lemma_of(key) in lemmas:
+                    sums[key] = sums[key] + vector if key in sums else vector.astype(np.float64)
+        if not sums:
+            raise InputError("no word of the annotated text has a sense that is asked for")
+        senses = defaultdict[Lemma, list[str]](list)
+        for key in sorted(sums):
+            senses[lemma_of(key)].append(key)
+        units = {
+            lemma: unit(np.stack([sums[key] for key in keys_of]).astype(np.float32))
+            for lemma, keys_of in senses.items()
+        }
+        return cls(dict(senses), units)
+
+    def nearest(self, lemma: Lemma, vector: Floats, first: str | None = None) -> list[str] | None:
+        """The sense whose mean is nearest to a vector [L, W], by layer; None for a lemma that was not seen.
+
+        Where several are equally near, as those of a static vector often are, the ``first`` sense is taken.
+        """
+        if lemma not in self.senses:
+            return None
+        senses = self.senses[lemma]
+        cosines = (self.units[lemma] * unit(vector)).sum(axis=2)  # [senses, L]
+        if first in senses:
+            cosines[senses.index(first)] += SAME_COSINE
+        return [senses[number] for number in cosines.argmax(axis=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class SenseScore:
+    """How many words of a set got one of their gold senses."""
+
+    words: int
+    seen: int  #: words whose lemma the annotated text has
+    right: list[int]  #: by layer
+    first_sense: int  #: right by WordNet's first sense alone
+
+    @property
+    def f1(self) -> list[float]:
+        return [right / max(1, self.words) for right in self.right]
+
+    @property
+    def first_sense_f1(self) -> float:
+        return self.first_sense / max(1, self.words)
+
+    def __add__(self, other: SenseScore) -> SenseScore:
+        right = [a + b for a, b in zip(self.right, other.right, strict=True)]
+        return SenseScore(self.words + other.words, self.seen + other.seen, right, self.first_sense + other.first_sense)
+
+
+def encode_instances(
+    vectors: FrozenVectors, sentences: Iterable[SenseSentence], report: Report | None = None
+) -> Iterator[tuple[Instance, Floats]]:
+    """Every instance with its vector [L, W]: the mean over its tokens."""
+    waiting = deque[SenseSentence]()  # handed to the model, not yet answered: as many as it reads ahead
+
+    def tokens() -> Iterator[list[str]]:
+        for sentence in sentences:
+            if sentence.instances:
+                waiting.append(sentence)
+                yield sentence.tokens
+
+    read = 0
+    for layers in vectors.stream(tokens()):
+        sentence = waiting.popleft()
+        read += len(sentence.tokens)
+        if report is not None:
+            report(read)
+        for instance in sentence.instances:
+            yield instance, layers[:, instance.start : instance.end].mean(axis=1)
+
+
+def score_senses(
+    vectors: FrozenVectors,
+    means: SenseMeans,
+    sentences: Iterable[SenseSentence],
+    gold: Keys,
+    first: Mapping[Lemma, str],
+) -> SenseScore:
+    """The words of a set that get one of their gold senses, by layer and by the first sense alone."""
+    total = SenseScore(0, 0, [0] * vectors.layers, 0)
+    for instance, vector in encode_instances(vectors, sentences):
+        if instance.id not in gold:
+            raise InputError(f"the instance {instance.id} has no gold key")
+        by_first = first.get(instance.lemma, "")
+        found = means.nearest(instance.lemma, vector, by_first)
+        answers = found or [by_first] * vectors.layers
+        total += SenseScore(
+            words=1,
+            seen=int(found is not None),
+            right=[int(answer in gold[instance.id]) for answer in answers],
+            first_sense=int(by_first in gold[instance.id]),
+        )
+    return total
+
+
+def evaluate_senses(
+    vectors: FrozenVectors,
+    folder: Path,
+    sets: Iterable[str],
+    report: Report | None = None,
+    *,
+    most: int | None = None,
+) -> dict[str, SenseScore]:
+    """Means from SemCor, scores on the named sets, all below ``folder``: "semeval2007", "senseval2", …
+
+    ``most``: sentences of SemCor that are read, from its beginning; all unless given.
+    """
+    names = list(sets)
+    files = {name: find_sense_files(folder, name) for name in names}
+    first = read_first_senses(next(iter(sorted(folder.rglob("index.sense*")) or [folder / "index.sense"])))
+    lemmas = {
+        instance.lemma
+        for data, _ in files.values()
+        for sentence in read_sense_sentences(data)
+        for instance in sentence.instances
+    }
+    data, keys = find_sense_files(folder, "semcor")
+    means = SenseMeans.read(vectors, islice(read_sense_sentences(data), most), read_keys(keys), lemmas, report)
+    return {
+        name: score_senses(vectors, means, read_sense_sentences(data), read_keys(gold), first)
+        for name, (data, gold) in files.items()
+    }

@@ -1,0 +1,124 @@
+"""A reproduction from plan to report: what is not on the shelf yet is measured, then everything is written.
+
+    REPORT/report.html        everything on one page         REPORT/results/*.json    a measurement each
+    REPORT/report.md, *.svg   the same for Markdown          REPORT/runs/             the task models
+    REPORT/reproduction.json  all figures, from which          REPORT/index/            of Table 4, while it is made
+                              the other two are made
+
+A report belongs to one model and one budget. It may be made part by part, and be stopped at any moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyseme.errors import InputError, JobError
+from polyseme.jobs.identity import refuse_other
+from polyseme.jobs.locks import exclusive
+from polyseme.reproduce.bench import Bench
+from polyseme.reproduce.measurement import Measurement, Missing, Tree, leaves
+from polyseme.reproduce.pace import Pace
+from polyseme.reproduce.plots import require_plots
+from polyseme.reproduce.report import report, write_report
+from polyseme.reproduce.report_parts import PARTS, Choice
+from polyseme.reproduce.results import RESULTS, VERSION, belongings, read_results
+from polyseme.tasks.training import TaskWatch
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPart:
+    """What is there for a part, and what is left to do."""
+
+    name: str
+    todo: list[Measurement]
+    done: frozenset[str]  #: digests; parts share some
+    missing: list[str]
+    seconds: float
+
+
+class Reproduction:
+    """The plan of every part, and what of it was chosen to be run."""
+
+    def __init__(self, bench: Bench, choice: Choice) -> None:
+        self.bench = bench
+        self.trees: dict[str, Tree] = {name: part.plan(bench) for name, part in PARTS.items()}
+        self.chosen = choice.of(self.trees)
+
+    def estimate(self) -> list[WantedPart]:
+        """For each chosen part what is to be done; what parts share is to be done where it comes first.
+
+        JobError where the folder has a report of another model or budget, which would not be gone on with either.
+        """
+        self._refuse_other_figures()
+        shelf, counted, found = self.bench.shelf, set[str](), []
+        pace = Pace.of(self._measurements(), shelf)
+        for name, tree in self.chosen.items():
+            wanted = list(leaves(tree))
+            own = {one.digest: one for one in wanted if isinstance(one, Measurement)}
+            done = frozenset(key for key, one in own.items() if shelf.record(one) is not None)
+            todo = [one for key, one in own.items() if key not in counted | done]
+            counted |= own.keys()
+            missing = list(dict.fromkeys(one.reason for one in wanted if isinstance(one, Missing)))
+            found.append(WantedPart(name, todo, done, missing, pace.seconds(todo)))
+        return found
+
+    def run(self, watch: TaskWatch, began: Callable[[Measurement, int, int, float], None]) -> list[Path]:
+        """Measure what is missing, then write the report; stopped before, the report has what is there.
+
+        ``began`` is told of each measurement, its number, how many there are, and the seconds that are left.
+        """
+        require_plots()
+        self.bench.out.mkdir(parents=True, exist_ok=True)
+        busy = f"{self.bench.out} is in use by another process; wait for it, or stop it"
+        with exclusive(self.bench.out / "report.lock", busy):
+            todo = [one for wanted in self.estimate() for one in wanted.todo]
+            self._write()
+            try:
+                for number, one in enumerate(todo):
+                    left = Pace.of(self._measurements(), self.bench.shelf).seconds(todo[number:])
+                    began(one, number + 1, len(todo), left)
+                    if problem := self.bench.shelf.try_to_take(one, watch):
+                        watch.said(f"failed: {problem}")
+            finally:
+                written = self._write()
+        if failed := self.bench.shelf.failures:
+            first = next(iter(failed.values()))
+            raise JobError(
+                f"{len(failed)} of {len(todo)} measurements failed; the report says which (the first: {first})"
+            )
+        return written
+
+    def results(self) -> dict[str, Any]:
+        """All figures that are there, of every part."""
+        parts = {name: self._figures(tree) for name, tree in self.trees.items()}
+        return {"version": VERSION, **self.bench.describe(), "parts": parts}
+
+    def _figures(self, tree: Tree) -> dict[str, Any]:
+        planned = {one.digest: one for one in leaves(tree) if isinstance(one, Measurement)}
+        done = sum(self.bench.shelf.record(one) is not None for one in planned.values())
+        return {"done": done, "planned": len(planned), "figures": self.bench.shelf.filled(tree)}
+
+    def _write(self) -> list[Path]:
+        results = self.results()
+        return write_report(results, report(results), self.bench.out)
+
+    def _measurements(self) -> Iterable[Measurement]:
+        unique = {one.digest: one for one in leaves(self.trees) if isinstance(one, Measurement)}
+        return unique.values()
+
+    def _refuse_other_figures(self) -> None:
+        path = self.bench.out / RESULTS
+        if not path.exists():
+            return
+        try:
+            before = belongings(read_results(path))
+        except InputError as problem:
+            raise JobError(f"{path} cannot be gone on with: {problem}; delete it, or choose another folder") from None
+        what, remedy = (
+            f"{self.bench.out} holds a report of other figures",
+            "choose another folder",
+        )
+        refuse_other(before, belongings(self.bench.describe()), what=what, remedy=remedy)

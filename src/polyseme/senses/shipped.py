@@ -1,0 +1,15 @@
+"""The words and texts that come with polyseme, to try a model on; data/README.md says where they are from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DATA = Path(__file__).parent / "data"
+#: Ambiguous words: language, word, sense, a sentence with the word in brackets.
+SENSES = DATA / "senses.tsv"
+
+
+def shipped_text(lang: str) -> Path | None:
+    """A small text in the public domain, one sentence a line; None for a language that has none."""
+    path = DATA / f"text-{lang}.txt"
+    return path if path.is_file() else None

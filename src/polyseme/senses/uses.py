@@ -1,0 +1,129 @@
+"""Uses of words, and four ways to read a sense off each.
+
+                      Here   is   your   birthday  [present]   .
+    word                                            ───────            the token's own vector, in a layer
+    place             ──────── forward ─────────►            ◄─ back   the states that predict what stands there
+    substitutes                                     gift, party, …     the words that they predict
+    sentence          ────   ──   ────   ────────            ──        the mean of the other words, rare ones first
+
+The word's own vector knows how the word is written, so it holds uses of one word together whatever they mean. Place and
+substitutes never see the word: what they say of it is what it means here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.elmo import Elmo
+from polyseme.encoding import Encoding, Floats, unit
+from polyseme.errors import ConfigError
+from polyseme.lm.lexicon import Lexicon
+from polyseme.lm.places import Place
+from polyseme.lm.substitute_vectors import SubstituteVectors
+from polyseme.text.vocabulary import Vocabulary
+
+Readout = Literal["word", "place", "sentence", "substitutes"]
+
+#: A word weighs A / (A + p(word)) in the mean of a sentence (Arora et al., 2017): as frequent as this, one half.
+HALF_WEIGHT = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Uses:
+    """n uses of words. Of a model without a softmax there are no substitutes."""
+
+    word: Floats  # [L+1, n, W]
+    place: Floats  # [n, W]
+    sentence: Floats  # [n, W]
+    substitutes: SubstituteVectors | None
+    directions: int  #: 1 for a model that reads forward only
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def __getitem__(self, rows: slice | npt.NDArray[np.int64] | list[int]) -> Uses:
+        found = None if self.substitutes is None else self.substitutes[rows]
+        return Uses(self.word[:, rows], self.place[rows], self.sentence[rows], found, self.directions)
+
+    def similarities(self, other: Uses, by: Readout, layer: int = -1) -> Floats:
+        """The cosine of every use here with every use there, by a readout; ``layer`` is that of "word". [n, m]"""
+        if by == "substitutes":
+            if self.substitutes is None or other.substitutes is None:
+                raise ConfigError("this model has no softmax, so it knows no substitutes; compare by another readout")
+            return self.substitutes.cosines(other.substitutes)
+        return _cosines(self._vectors(by, layer), other._vectors(by, layer))
+
+    def _vectors(self, by: Readout, layer: int) -> Floats:
+        """[n, W], or [n, D] where the directions are added."""
+        if by == "word":
+            vectors: Floats = self.word[layer]
+            return vectors
+        return self._folded(self.place if by == "place" else self.sentence)
+
+    def _folded(self, vectors: Floats) -> Floats:
+        """Forward plus backward: both speak to one softmax, so they lie in one space. [n, W] → [n, D]"""
+        folded: Floats = vectors.reshape(len(vectors), self.directions, -1).sum(axis=1)
+        return folded
+
+
+def read_uses(elmo: Elmo, places: Sequence[Place], lexicon: Lexicon | None = None) -> Uses:
+    """The words in their sentences → what each readout says of them. Without a lexicon there are no substitutes."""
+    if elmo.state == "carry":
+        raise ConfigError('uses of a word can be compared with the state "reset" or "warm" only, but it is "carry"')
+    weights = WordWeights(elmo.vocabulary)
+    config = elmo.config
+    word = np.empty((config.layers + 1, len(places), config.width), np.float32)
+    place = np.empty((len(places), config.width), np.float32)
+    sentence = np.empty_like(place)
+    encodings = elmo.stream(one.tokens for one in places)
+    for number, (one, encoding) in enumerate(zip(places, encodings, strict=True)):
+        word[:, number] = one.vectors(encoding.layers)
+        place[number] = place_vector(encoding, one)
+        sentence[number] = sentence_vector(encoding, one, weights)
+    found = None if lexicon is None else lexicon.substitute_vectors(place)
+    return Uses(word, place, sentence, found, config.directions)
+
+
+def place_vector(encoding: Encoding, place: Place) -> Floats:
+    """`Encoding.place`, of a place that may hold several tokens. [W]"""
+    size = encoding.layers.shape[2] // encoding.directions
+    vector: Floats = encoding.place[place.begin].copy()
+    vector[size:] = encoding.place[place.end - 1, size:]
+    return vector
+
+
+def sentence_vector(encoding: Encoding, place: Place, weights: WordWeights) -> Floats:
+    """The weighted mean of the top layer over all tokens but those of the place; zero where there are none. [W]"""
+    weight = weights.of(encoding.tokens)  # [N]
+    weight[place.begin : place.end] = 0
+    mean: Floats = weight @ encoding.layers[-1] / max(float(weight.sum()), np.finfo(np.float32).tiny)
+    return mean
+
+
+class WordWeights:
+    """How much a word weighs among those of a sentence: the rarer, the more. Without counts all weigh the same."""
+
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        counts = vocabulary.counts if vocabulary is not None else None
+        self._find = vocabulary.find if vocabulary is not None and counts is not None else None
+        self._weights = np.ones(0, np.float32)
+        if counts is not None:
+            shares = np.array(counts, np.float64) / max(1, sum(counts))
+            self._weights = (HALF_WEIGHT / (HALF_WEIGHT + shares)).astype(np.float32)
+
+    def of(self, tokens: Iterable[str]) -> Floats:
+        """[N]"""
+        if self._find is None:
+            return np.ones(len(list(tokens)), np.float32)
+        numbers = (self._find(token) for token in tokens)
+        return np.array([1.0 if number is None else self._weights[number] for number in numbers], np.float32)
+
+
+def _cosines(a: Floats, b: Floats) -> Floats:
+    cosines: Floats = unit(a) @ unit(b).T
+    return cosines

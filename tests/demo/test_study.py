@@ -1,0 +1,163 @@
+"""The findings of the demo: what each of its figures is, on a toy model."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.command_line import toy_model
+from helpers.demo_lines import lines_with
+from helpers.tiny_models import tiny_elmo
+from polyseme.demo.study import (
+    WORDS,
+    Study,
+    examples_of,
+    flatten,
+    index_text,
+    study,
+    text_lines,
+)
+from polyseme.elmo import Elmo
+from polyseme.encoding import Floats
+from polyseme.index.vector_index import Index
+from polyseme.lm.places import find_place
+from polyseme.senses.labelled import read_senses, target_layers
+from polyseme.senses.triplets import triplet_accuracy
+from polyseme.senses.uses import read_uses
+from polyseme.target import read_target
+from polyseme.text.tokenization import split_text
+
+EVERY_WORD = [(lang, word) for lang, words in WORDS.items() for word in words]
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    elmo = Elmo.from_pretrained(toy_model())
+    return index_text(elmo, ["Here is your birthday present.", *lines_with("en")], "text-en.txt")
+
+
+@pytest.fixture(scope="module")
+def present(index: Index) -> Study:
+    return study(index, "en", "present")
+
+
+@pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
+def test_the_words_of_the_demo_have_the_senses_of_the_file(lang: str, word: str) -> None:
+    (listed,) = (one for one in read_senses(lang=lang) if one.word == word)
+    assert {example.sense for example in WORDS[lang][word]} == set(listed.senses)
+    examples = examples_of(lang, word)
+    assert {example.marked for example in examples} <= {*listed.sentences, *(one.marked for one in WORDS[lang][word])}
+    assert len(set(examples)) == len(examples) == 6
+    senses = [example.sense for example in examples]
+    assert senses == sorted(senses, key=senses.index)
+
+
+@pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
+def test_an_example_has_its_word_as_one_token(lang: str, word: str) -> None:
+    for example in WORDS[lang][word]:
+        text, span = read_target(example.marked)
+        (sentence,) = split_text(text, lang)
+        assert span is not None and text[slice(*span)] == word
+        assert [begin for begin, _ in sentence.offsets].count(span[0]) == 1
+
+
+@pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
+def test_the_bundled_model_tells_the_senses_apart(lang: str, word: str) -> None:
+    elmo = Elmo.from_pretrained(lang)
+    examples = examples_of(lang, word)
+    uses = read_uses(elmo, [find_place(elmo, example.marked) for example in examples])
+    shares = triplet_accuracy(uses.similarities(uses, "place"), [example.sense for example in examples])
+    assert shares > 0.5
+
+
+@pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
+def test_the_text_has_neighbours_to_show(lang: str, word: str) -> None:
+    tokens = [token for sentence in split_text("\n".join(text_lines(lang)), lang) for token in sentence.tokens]
+    assert sum(token.startswith(word) for token in tokens) >= 6
+
+
+def test_the_same_sentence_is_the_nearest(present: Study) -> None:
+    _, gift = present.answers
+    assert gift.neighbours[0].marked == gift.example.marked
+    assert gift.neighbours[0].similarity == pytest.approx(1, abs=1e-3)  # the index rounds to float16
+    similarities = [one.similarity for one in gift.neighbours]
+    assert similarities == sorted(similarities, reverse=True)
+    assert {one.word.lower() for answer in present.answers for one in answer.neighbours} == {"present"}
+
+
+def test_other_words_are_other_words_and_each_comes_once(present: Study) -> None:
+    for answer in present.answers:
+        words = [word.casefold() for word in answer.others]
+        assert len(set(words)) == len(words) == 6
+        assert "present" not in words
+
+
+def test_other_words_come_in_the_order_of_their_nearest_place(index: Index, present: Study) -> None:
+    (answer, _) = present.answers
+    found = [one.word.casefold() for one in index.neighbours(answer.example.marked, k=100)]
+    places = [found.index(word.casefold()) for word in answer.others]
+    assert places == sorted(places)
+
+
+def test_cosines_by_layer_are_those_of_the_pairs(index: Index, present: Study) -> None:
+    elmo = index.elmo
+    same, cross = [], []
+    for a, b in combinations(present.examples, 2):
+        (same if a.sense == b.sense else cross).append(elmo.similarity(a.marked, b.marked))
+    assert present.alike == pytest.approx(np.mean(same, axis=0), abs=1e-5)
+    assert present.unlike == pytest.approx(np.mean(cross, axis=0), abs=1e-5)
+    first, second = (answer.example.marked for answer in present.answers)
+    assert present.cosines == pytest.approx(elmo.similarity(first, second), abs=1e-6)
+    assert (present.cosines[0], present.alike[0], present.unlike[0]) == pytest.approx((1, 1, 1), abs=1e-5)
+
+
+def test_the_map_has_a_point_for_every_example_and_every_place(index: Index, present: Study) -> None:
+    assert present.map.shape == (len(present.examples), 2)
+    assert present.background.shape == (len(present.places), 2) == (index.count("present"), 2)
+    same_sentence = [place.marked for place in present.places].index("Here is your birthday [present].")
+    gift = [example.marked for example in present.examples].index("Here is your birthday [present].")
+    assert present.background[same_sentence] == pytest.approx(present.map[gift], abs=1e-2)
+
+
+def test_a_model_without_softmax_has_no_substitutes() -> None:
+    found = study(index_text(tiny_elmo(lang="en"), lines_with("en"), "text"), "en", "bank")
+    assert [answer.substitutes for answer in found.answers] == [[], []]
+    assert all(answer.neighbours for answer in found.answers)
+
+
+def test_target_layers_are_those_of_the_encoding() -> None:
+    elmo = tiny_elmo(lang="en")
+    (vectors,) = target_layers(elmo, ["Here is your [present]."]).transpose(1, 0, 2)
+    encoding = elmo.encode("Here is your present.")
+    assert vectors == pytest.approx(encoding.layers[:, encoding.find("present")[0]])
+
+
+def distances(points: Floats) -> Floats:
+    every: Floats = np.linalg.norm(points[:, None] - points[None], axis=2)
+    return every
+
+
+@st.composite
+def clouds(draw: st.DrawFn) -> Floats:
+    seed, count = draw(st.integers(0, 2**32 - 1)), draw(st.integers(4, 12))
+    return np.random.default_rng(seed).normal(size=(count, 8)).astype(np.float32)
+
+
+@given(clouds(), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=30)
+def test_a_map_does_not_depend_on_where_the_axes_point(vectors: Floats, seed: int) -> None:
+    turn, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(8, 8)))
+    here, there = (np.concatenate(flatten(v[:-1], v[-1:])) for v in (vectors, vectors @ turn))
+    assert distances(here) == pytest.approx(distances(there), abs=1e-3)
+
+
+def test_directions_in_a_plane_keep_their_distances() -> None:
+    angles = np.linspace(0.1, 2, 7)
+    units = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
+    points, others = flatten((units[:-2] * 3).astype(np.float32), units[-2:].astype(np.float32))  # no matter how long
+    assert distances(np.concatenate([points, others])) == pytest.approx(distances(units), abs=1e-5)
+    assert points[0, 0] <= 0 <= points[0, 1]
