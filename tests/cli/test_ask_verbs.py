@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import polyseme, refusal
 from typer.testing import CliRunner
 
+from helpers.command_line import polyseme, refusal
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.cli import score as score_verb
 from polyseme.cli import substitutes as substitutes_verb
 from polyseme.cli.app import app
+from polyseme.cli.printing import bar
 from polyseme.cli.score import names_a_file
-from polyseme.cli.tables import bar
 from polyseme.elmo import Elmo
 from polyseme.formats.detect import load
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.native import save_native
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.config import BiLMConfig, CharacterConfig
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import refusal
 from typer.testing import CliRunner
 
+from helpers.command_line import refusal
+from helpers.paths import COMMITTED
 from polyseme.cli.app import app
 from polyseme.formats.detect import load
 
-GOLDEN = Path(__file__).parents[1] / "fixtures" / "formats"
+GOLDEN = COMMITTED / "formats"
 SKIP = GOLDEN / "bilm-tf-generated" / "inference" / "skip2_relu"
 RUN = CliRunner()
 

@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import polyseme, toy_model
 from rich.cells import cell_len
 
-from polyseme.analysis import demo as findings
-from polyseme.analysis.demo import WORDS
+from helpers.command_line import polyseme, toy_model
 from polyseme.cli import demo as verb
 from polyseme.cli.app import help_and_examples
+from polyseme.demo import study as findings
+from polyseme.demo.study import WORDS
 from polyseme.embed import read
+from polyseme.senses.shipped import DATA
 from polyseme.target import read_target
 
 FILES = ("senses.html", "senses.png", "sentences.txt", "vectors.h5")
@@ -26,7 +27,7 @@ FILES = ("senses.html", "senses.png", "sentences.txt", "vectors.h5")
 
 def shorter(lang: str) -> list[str]:
     """The lines of the shipped text with the words of the demo: the others only take time."""
-    lines = (findings.DATA / f"text-{lang}.txt").read_text(encoding="utf-8").splitlines()
+    lines = (DATA / f"text-{lang}.txt").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if any(word in line for word in WORDS[lang])]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import polyseme, toy_model
 
+from helpers.command_line import polyseme, toy_model
 from polyseme import Elmo
 from polyseme.embed import about, read
 

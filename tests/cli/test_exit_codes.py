@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import PATIENCE, interrupt, polyseme, refusal, signals, start, toy_model
 
+from helpers.command_line import PATIENCE, interrupt, polyseme, refusal, signals, start, toy_model
 from polyseme.pretrain.toy import TEXT
 
 

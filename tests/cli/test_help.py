@@ -12,8 +12,8 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
-from command_line import PLAIN, parse, polyseme
 
+from helpers.command_line import PLAIN, parse, polyseme
 from polyseme import __version__
 from polyseme.cli.app import GROUPS, VERBS, help_and_examples
 
@@ -29,6 +29,10 @@ HELP = """\
 │              neighbours, substitutes, files.                                 │
 │ embed        Turn text files of any size into vectors; killed at any moment, │
 │              the job goes on with --resume.                                  │
+│ models       List the models that can be named: bundled, downloaded, and     │
+│              every ELMo that was released.                                   │
+│ pull         Download a model and print its folder; one that is here is only │
+│              checked. Stopped, it goes on where it was.                      │
 │ info         Say what a model is: its format, shape, parameters, vocabulary, │
 │              languages and licence, and check its weights.                   │
 │ convert      Read a model of any format and write it as another.             │
@@ -79,6 +83,7 @@ SAME_WORDS = {
     "--threads": int,
     "--quiet": bool,
     "--json": bool,
+    "--options": str,
 }
 
 
@@ -142,7 +147,10 @@ def test_words_in_brackets_are_shown(name: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count the time of child processes")
-@pytest.mark.parametrize(("arguments", "seconds"), [(["-c", "import polyseme"], 0.15), (["-m", "polyseme", "-h"], 0.6)])
+@pytest.mark.parametrize(
+    ("arguments", "seconds"),
+    [(["-c", "import polyseme"], 0.15), (["-m", "polyseme", "-h"], 0.6), (["-m", "polyseme", "models"], 0.5)],
+)
 def test_start_is_quick(arguments: list[str], seconds: float) -> None:
     """In time of the processor, the best of three: the clock on the wall would measure other programs."""
     assert min(cpu_seconds(arguments) for _ in range(3)) < seconds

@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import refusal
 from typer.testing import CliRunner
 
+from helpers.command_line import refusal
+from helpers.paths import COMMITTED
 from polyseme.cli.app import app
 from polyseme.formats.detect import load
 from polyseme.formats.native import save_native
 
-GOLDEN = Path(__file__).parents[1] / "fixtures" / "formats"
+GOLDEN = COMMITTED / "formats"
 RUN = CliRunner()
 
 

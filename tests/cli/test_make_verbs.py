@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import polyseme, refusal
 
+from helpers.command_line import polyseme, refusal
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.cli import evaluate as evaluate_verb
 from polyseme.cli import finetune as finetune_verb
 from polyseme.elmo import Elmo
@@ -16,9 +17,8 @@ from polyseme.formats.detect import load
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.native import save_native
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.config import BiLMConfig, CharacterConfig
-from polyseme.pretrain.evaluate import Likelihood
-from polyseme.pretrain.evaluate_files import evaluate_files
+from polyseme.pretrain.training.evaluate_files import evaluate_files
+from polyseme.pretrain.training.perplexity import Likelihood
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
@@ -143,10 +143,10 @@ def test_a_resumed_run_keeps_its_recipe_and_refuses_to_be_another_run() -> None:
     assert json.loads(Path("run/recipe.json").read_text()) == recipe
     for change, sentence in (
         (["--recipe", "compact"], "the run in run has the recipe tiny, not compact; leave out --recipe"),
-        (["--seed", "3"], "seed is 3, but the run in run has 0; resume it with that"),
-        (["--set", "model.cell=64"], "model.cell is 64, but the run in run has 128; resume it with that"),
-        (["--valid", "a.txt"], "the held-out text is a.txt"),
-        (["--init", "model"], "run began with new weights"),
+        (["--seed", "3"], "run holds another run: seed was 0 and is 3; resume it with that"),
+        (["--set", "model.cell=64"], "run holds another run: model.cell was 128 and is 64; resume it with that"),
+        (["--valid", "a.txt"], "a.txt"),
+        (["--init", "model"], "run began with another model"),
     ):
         assert sentence in refusal(*resume, *change)
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import polyseme, toy_model
 
+from helpers.command_line import polyseme, toy_model
 from polyseme import Index
 from polyseme.cli import neighbours as verb
 from polyseme.pretrain.toy import TEXT

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import polyseme, start, toy_model
 from typer.testing import CliRunner
 
+from helpers.command_line import polyseme, start, toy_model
 from polyseme.cli.app import app
 from polyseme.embed import read
 from polyseme.pretrain.toy import TEXT

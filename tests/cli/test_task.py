@@ -11,9 +11,9 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from command_line import interrupt, parse, polyseme, read_until, refusal, signals, start, toy_model
-from names import write_names
 
+from helpers.command_line import interrupt, parse, polyseme, read_until, refusal, signals, start, toy_model
+from helpers.toy_names import write_names
 from polyseme.cli.app import GROUPS, help_and_examples
 from polyseme.tasks.inputs import InputChoices
 

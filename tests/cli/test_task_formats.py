@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import polyseme, refusal, toy_model
-from tasks.toy_data import write_documents, write_pairs, write_roles, write_squad
 
-from polyseme.tasks.coref_data import read_coref
-from polyseme.tasks.squad_data import read_squad
-from polyseme.tasks.srl_data import read_srl
+from helpers.command_line import polyseme, refusal, toy_model
+from helpers.toy_data import write_documents, write_pairs, write_roles, write_squad
+from polyseme.tasks.coref.data import read_coref
+from polyseme.tasks.squad.data import read_squad
+from polyseme.tasks.srl.data import read_srl
 from polyseme.text.tokenization import split_text
 
 pytest.importorskip("scipy")

@@ -10,24 +10,24 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from shared import FIXTURES, needs
-from tiny import tiny_elmo
 
+from helpers.paths import FIXTURES, needs
+from helpers.tiny_models import tiny_elmo
 from polyseme.embed import about, read
-from polyseme.embed.assemble import LOCK, assemble, parts_folder
-from polyseme.embed.compute import Limits
+from polyseme.embed.compute import WindowLimits
 from polyseme.embed.description import Options
 from polyseme.embed.estimate import estimate
-from polyseme.embed.job import Progress, embed_files
+from polyseme.embed.job import JobProgress, embed_files
+from polyseme.embed.parts import LOCK, assemble, parts_folder
 from polyseme.embed.passages import Shard
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.files.locks import exclusive
+from polyseme.jobs.locks import exclusive
 
 pytest.importorskip("pyarrow")
 
 SUFFIXES = (".h5", ".parquet", ".npz")
 LINES = ["The cat sat on the mat .", "A bank .", "", "naïve 日本語 test", "The Bank of the bank .", "A bank ."] * 7
-SMALL = Limits(window=20, part=50)  # several windows in a part, several parts in a job
+SMALL = WindowLimits(window=20, part=50)  # several windows in a part, several parts in a job
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ class Stop(Exception):
 
 
 def stop_after(windows: int):  # type: ignore[no-untyped-def]
-    def on_progress(progress: Progress) -> None:
+    def on_progress(progress: JobProgress) -> None:
         nonlocal windows
         windows -= 1
         if windows == 0:
@@ -97,7 +97,7 @@ def test_pooling_gives_the_mean_of_all_tokens_of_a_document(tmp_path: Path, laye
     (tmp_path / "in.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
     elmo = tiny_elmo(lang="en")
     options = Options(layers=layers, pool="mean")  # type: ignore[arg-type]
-    embed_files([tmp_path / "in.jsonl"], tmp_path / "out.npz", elmo, options, limits=Limits(2, 3))
+    embed_files([tmp_path / "in.jsonl"], tmp_path / "out.npz", elmo, options, limits=WindowLimits(2, 3))
     records = list(read(tmp_path / "out.npz"))
     assert [record.text for record in records] == texts
     for record, text in zip(records, texts, strict=True):
@@ -176,7 +176,7 @@ def test_a_resumed_job_gives_the_same_bytes(text: Path, suffix: str, options: Op
 def test_what_is_finished_is_not_computed_again(text: Path) -> None:
     out = text.with_name("out.npz")
     interrupted(text, out, windows=6)
-    seen: list[Progress] = []
+    seen: list[JobProgress] = []
     embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True, on_progress=seen.append)
     assert 0 < seen[-1].tokens < sum(len(line.split()) for line in LINES)
     assert seen[-1].characters == seen[-1].total
@@ -215,7 +215,7 @@ def test_a_changed_input_is_not_resumed(text: Path) -> None:
     out = text.with_name("out.npz")
     interrupted(text, out)
     text.write_text(text.read_text(encoding="utf-8").replace("mat", "hat"), encoding="utf-8")
-    with pytest.raises(JobError, match=r"in\.txt has changed since the job began"):
+    with pytest.raises(JobError, match=r'another job: sha256 of .*in\.txt was ".*" and is ".*"; undo that'):
         embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True)
     assert list(parts_folder(out).glob("*/*.part"))  # nothing is lost
 
@@ -223,9 +223,12 @@ def test_a_changed_input_is_not_resumed(text: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"elmo": tiny_elmo(seed=1)}, "another model"),
-        ({"elmo": tiny_elmo(lang="en")}, "lang was whitespace, is en"),
-        ({"options": Options(layers="top", dtype="float16")}, "layers was average, is top; dtype was float32"),
+        ({"elmo": tiny_elmo(seed=1)}, 'model was "1:.*" and is "1:'),
+        ({"elmo": tiny_elmo(lang="en")}, 'lang was "whitespace" and is "en"'),
+        (
+            {"options": Options(layers="top", dtype="float16")},
+            'options.layers was "average" and is "top"; options.dtype was "float32" and is "float16"; undo',
+        ),
     ],
 )
 def test_another_job_is_not_resumed(text: Path, change: dict[str, object], expected: str) -> None:
@@ -240,7 +243,7 @@ def test_other_inputs_are_not_resumed(text: Path) -> None:
     out, other = text.with_name("out.npz"), text.with_name("other.txt")
     interrupted(text, out)
     other.write_text("Hello .")
-    with pytest.raises(JobError, match="other inputs"):
+    with pytest.raises(JobError, match=r'inputs was .*in\.txt"\] and is .*other\.txt"\]; size of .* was none and is 7'):
         embed_files([text, other], out, tiny_elmo(), limits=SMALL, resume=True)
 
 
@@ -285,7 +288,7 @@ def test_standard_input_of_an_earlier_job_is_not_taken(tmp_path: Path, monkeypat
 def test_bad_input_is_known_before_the_work_begins(text: Path) -> None:
     with text.open("ab") as file:
         file.write(b"caf\xe9\n")
-    seen: list[Progress] = []
+    seen: list[JobProgress] = []
     with pytest.raises(InputError, match=f"line {len(LINES) + 1} is not UTF-8"):
         embed_files([text], text.with_name("out.npz"), tiny_elmo(), limits=SMALL, on_progress=seen.append)
     assert not seen
@@ -316,9 +319,9 @@ def test_an_empty_input_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"layers": "some"}, "layers is 'some'; expected one of all, top, average"),
+        ({"layers": "some"}, "layers is 'some', but should be one of 'all', 'top', 'average'"),
         ({"dtype": "float64"}, "dtype is 'float64'"),
-        ({"pool": "max"}, "pool is 'max'; expected mean"),
+        ({"pool": "max"}, "pool is 'max', but should be 'mean' or none"),
         ({"pool": "mean", "words": ("a",)}, "choose one"),
         ({"words": ("New York",)}, "'New York' is no single word"),
     ],
@@ -368,7 +371,7 @@ def test_merging_notices_a_lost_part_and_another_job(text: Path) -> None:
     out, elmo = text.with_name("out.npz"), tiny_elmo()
     embed_files([text], out, elmo, limits=SMALL, shard=Shard(0, 2))
     embed_files([text], out, tiny_elmo(seed=1), limits=SMALL, shard=Shard(1, 2))
-    with pytest.raises(JobError, match="another model"):
+    with pytest.raises(JobError, match=r'2-of-2 is a share of another job than 1-of-2: model was "1:.*" and is "1:'):
         assemble(out)
     last = max(parts_folder(out).glob("1-of-2/*.part"))
     for name in ("2-of-2/job.json", "2-of-2/complete.json"):

@@ -12,19 +12,21 @@ import time
 from pathlib import Path
 
 import pytest
-from tiny import tiny_elmo, tiny_model
 
-from polyseme.embed.assemble import parts_folder
-from polyseme.embed.compute import Limits
+from helpers.damage import flip_bit
+from helpers.tiny_models import tiny_elmo, tiny_model
+from polyseme.embed.compute import WindowLimits
 from polyseme.embed.description import Options
 from polyseme.embed.job import embed_files
+from polyseme.embed.parts import assemble, parts_folder
+from polyseme.embed.passages import Shard
 from polyseme.errors import JobError
 from polyseme.formats.native import save_native
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="uses SIGKILL and limits of POSIX")
 pytest.importorskip("pyarrow")
 
-LIMITS = Limits(window=300, part=600)
+LIMITS = WindowLimits(window=300, part=600)
 
 # One job in a process of its own. It says when it begins, so that the kills fall into the job and not into the imports,
 # and never sleeps: parts, descriptions and the final file are all being written when a kill comes.
@@ -34,13 +36,13 @@ JOB = """
     import torch
     torch.set_num_threads(1)
     from polyseme.elmo import Elmo
-    from polyseme.embed.compute import Limits
+    from polyseme.embed.compute import WindowLimits
     from polyseme.embed.description import Options
     from polyseme.embed.job import embed_files
     model, text, out = sys.argv[1:]
     elmo = Elmo.from_pretrained(model, device="cpu", lang="whitespace")
     print("begun", flush=True)
-    embed_files([text], out, elmo, Options(layers="all"), resume=True, limits=Limits(window=300, part=600))
+    embed_files([text], out, elmo, Options(layers="all"), resume=True, limits=WindowLimits(window=300, part=600))
 """
 
 
@@ -152,20 +154,53 @@ def test_a_kill_while_finished_parts_are_removed_does_no_harm(tmp_path: Path, te
     assert sorted(path.name for path in tmp_path.iterdir()) == [text.name, out.name]
 
 
-def test_a_damaged_part_is_named(tmp_path: Path, text: Path) -> None:
+@pytest.mark.parametrize("which", [[0], [2], [1, 3], [1, 2], [-1], [0, -1]], ids=str)
+def test_damaged_parts_are_computed_again_on_resume(tmp_path: Path, text: Path, which: list[int]) -> None:
+    """Each alone, where the next one is whole; else everything behind it, because nobody knows where it ended."""
+    out, share = tmp_path / "out.h5", Shard(0, 2)
+    for index in (0, 1):
+        embed_files([text], out, tiny_elmo(), limits=LIMITS, shard=Shard(index, 2))
+    parts = sorted((parts_folder(out) / share.name).glob("*.part"))
+    assert len(parts) > 6
+    whole = {path: path.read_bytes() for path in parts}
+    for number in which:
+        flip_bit(parts[number], seed=number)
+    with pytest.raises(JobError, match=f"{parts[which[0]].name} is damaged: .*--resume, which computes that part anew"):
+        assemble(out)
+    before = {path: path.stat().st_mtime_ns for path in parts}
+    embed_files([text], out, tiny_elmo(), limits=LIMITS, shard=share, resume=True)
+    assert {path: path.read_bytes() for path in parts} == whole
+    touched = [number for number, path in enumerate(parts) if path.stat().st_mtime_ns != before[path]]
+    expected = list(range(1, len(parts))) if which == [1, 2] else sorted(number % len(parts) for number in which)
+    assert touched == expected
+    assemble(out)
+    embed_files([text], tmp_path / "whole.h5", tiny_elmo(), limits=LIMITS)
+    assert out.read_bytes() == (tmp_path / "whole.h5").read_bytes()
+
+
+@pytest.mark.parametrize("options", [Options(words=("bank",)), Options(pool="mean")], ids=["words", "pool"])
+def test_a_damaged_part_of_target_words_or_pooled_documents(tmp_path: Path, text: Path, options: Options) -> None:
+    out = tmp_path / "out.npz"
+    for index in (0, 1):
+        embed_files([text], out, tiny_elmo(), options, limits=LIMITS, shard=Shard(index, 2))
+    part = min((parts_folder(out) / "1-of-2").glob("*.part"))
+    whole = part.read_bytes()
+    flip_bit(part)
+    embed_files([text], out, tiny_elmo(), options, limits=LIMITS, shard=Shard(0, 2), resume=True)
+    assert part.read_bytes() == whole
+
+
+def test_a_job_that_another_version_began_goes_on(tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out.h5"
 
     def stop(_: object) -> None:
-        if len(list(parts_folder(out).glob("*/*.part"))) > 2:
+        if list(parts_folder(out).glob("*/*.part")):
             raise KeyboardInterrupt
 
+    monkeypatch.setattr("polyseme.__version__", "0.0.9")
     with pytest.raises(KeyboardInterrupt):
         embed_files([text], out, tiny_elmo(), limits=LIMITS, on_progress=stop)
-    part = max(parts_folder(out).glob("*/*.part"))
-    part.write_bytes(part.read_bytes()[:-1])
-    with pytest.raises(JobError, match=f"{part.name} is not whole; .*delete it"):
-        embed_files([text], out, tiny_elmo(), limits=LIMITS, resume=True)
-    part.unlink()
+    monkeypatch.undo()
     embed_files([text], out, tiny_elmo(), limits=LIMITS, resume=True)
     embed_files([text], tmp_path / "whole.h5", tiny_elmo(), limits=LIMITS)
     assert out.read_bytes() == (tmp_path / "whole.h5").read_bytes()

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared import FIXTURES, needs
 
+from helpers.paths import FIXTURES, needs
 from polyseme.embed import about, read
-from polyseme.embed.outputs import Contents, output_format
-from polyseme.embed.parts import PartWriter, read_part, read_trailer, rows_of
-from polyseme.embed.records import Record
+from polyseme.embed.parts import PartWriter, read_part, read_trailer, rows_of, whole_trailer
+from polyseme.embed.records import Contents, Record, output_format
 from polyseme.errors import ConfigError, InputError, JobError
 
 pytest.importorskip("pyarrow")
@@ -139,8 +138,25 @@ def test_a_part_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for kept in range(len(whole)):
         path.write_bytes(whole[:kept])
-        with pytest.raises(JobError, match="is not whole"):
+        with pytest.raises(JobError, match=r"000000\.part is damaged: .*--resume, which computes that part anew"):
             read_trailer(path)
+        assert whole_trailer(path) is None
+
+
+def test_every_flipped_bit_of_a_part_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "000000.part"
+    writer = PartWriter(path)
+    writer.add(make_record(0, ["a", "b"], "all", None, False, "float32"))
+    writer.finish((0, 0), (1, 0), sentences=1, tokens=2)
+    whole = path.read_bytes()
+    assert whole_trailer(path) is not None
+    for place in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(JobError, match="is damaged"):
+            list(read_part(path))
+        assert whole_trailer(path) is None
 
 
 # Plain tools

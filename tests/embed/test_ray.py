@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import tiny_elmo, tiny_model
 
+from helpers.tiny_models import tiny_elmo, tiny_model
 from polyseme.embed import about, read
 from polyseme.embed.description import Options
 from polyseme.embed.job import embed_files

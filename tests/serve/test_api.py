@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from running import SENTENCES, Client, running, served
 
+from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.elmo import Elmo
-from polyseme.serve.models import Models
+from polyseme.serve.served import Models
 
 TEXTS = ["They fished from the bank. It rained.", "Here is your birthday present.", ""]
 MARKED = "They fished from the [bank] of the river."

@@ -5,17 +5,14 @@ from __future__ import annotations
 import html
 import json
 import re
-from pathlib import Path
 from typing import Any
 
-from running import Client
-
+from helpers.paths import ROOT
+from helpers.running_server import Client
+from polyseme.senses.shipped import shipped_text
 from polyseme.serve.api import QUESTIONS
 from polyseme.serve.limits import Limits
-from polyseme.serve.models import shipped_text
 from polyseme.text.tokenization import split_text
-
-ROOT = Path(__file__).parents[2]
 
 
 def page(server: Client) -> str:

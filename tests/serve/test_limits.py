@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from running import SENTENCES, Answer, Client, running, served
 
+from helpers.running_server import SENTENCES, Answer, Client, running, served
 from polyseme.errors import ConfigError, JobError
 from polyseme.serve.limits import Limits
-from polyseme.serve.models import Models
+from polyseme.serve.served import Models
 from polyseme.serve.server import Listening, listen
 
 JSON = {"Content-Type": "application/json"}

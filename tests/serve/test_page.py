@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from running import SENTENCES, Client, running, served
 
+from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.elmo import State
-from polyseme.serve.models import Models
+from polyseme.serve.served import Models
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -246,9 +246,8 @@ def test_nothing_happens_while_a_character_is_composed(visit: Visit) -> None:
 @pytest.mark.parametrize("begins", ["reset", "warm"])
 def test_what_is_copied_runs(browser: Any, tmp_path: Path, begins: State) -> None:
     """Every snippet of Python, run by another process, and every command, parsed, on a model that both can load."""
-    from command_line import parse, toy_model
-
-    from polyseme.serve.models import load_models
+    from helpers.command_line import parse, toy_model
+    from polyseme.serve.served import load_models
 
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     folder = tmp_path / "index"

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import PATIENCE, interrupt, polyseme, refusal, signals, start, toy_model
-from running import Answer, Client
 
+from helpers.command_line import PATIENCE, interrupt, polyseme, refusal, signals, start, toy_model
+from helpers.running_server import Answer, Client
 from polyseme.cli.app import help_and_examples
 from polyseme.cli.serve import serve
 from polyseme.elmo import Elmo
@@ -131,10 +131,11 @@ def test_without_its_extra_the_verb_says_which_one(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_index_of_another_model_is_refused(tmp_path: Path) -> None:
-    from running import SENTENCES, small_elmo
-
+    from helpers.running_server import SENTENCES, small_elmo
     from polyseme import Index
 
     (tmp_path / "text.txt").write_text("\n".join(SENTENCES[:5]), encoding="utf-8")
     Index.build(small_elmo(), tmp_path / "text.txt", tmp_path / "index")
-    assert "another model" in refusal("serve", "--model", str(toy_model()), "--index", str(tmp_path / "index"))
+    assert "the index was made otherwise: model was" in refusal(
+        "serve", "--model", str(toy_model()), "--index", str(tmp_path / "index")
+    )

@@ -19,14 +19,17 @@ from typer.core import TyperCommand
 from polyseme import __version__
 from polyseme.cli.convert import convert
 from polyseme.cli.demo import demo
+from polyseme.cli.download_bar import shown_downloads
 from polyseme.cli.embed import embed
 from polyseme.cli.evaluate import evaluate
 from polyseme.cli.finetune import finetune
 from polyseme.cli.index import index
 from polyseme.cli.info import info
+from polyseme.cli.models import models
 from polyseme.cli.neighbours import neighbours
 from polyseme.cli.prepare import prepare
 from polyseme.cli.pretrain import pretrain
+from polyseme.cli.pull import pull
 from polyseme.cli.reproduce import reproduce
 from polyseme.cli.score import score
 from polyseme.cli.serve import serve
@@ -40,7 +43,7 @@ TASKS_PANEL = "Tasks and the paper"
 
 #: The verbs as ``polyseme --help`` groups them.
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Use a model": (demo, embed, info, convert),
+    "Use a model": (demo, embed, models, pull, info, convert),
     "Make a model": (prepare, pretrain, finetune, evaluate),
     "Ask a model": (score, substitutes, index, neighbours),
     "Show a model": (serve,),
@@ -86,7 +89,8 @@ def in_one_sentence(verb: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(verb)
     def run(*args: Any, **options: Any) -> None:
         try:
-            verb(*args, **options)
+            with shown_downloads(quiet=bool(options.get("quiet"))):
+                verb(*args, **options)
             sys.stdout.flush()  # here and not at exit, where a reader that has gone would be a traceback
         except PolysemeError as error:
             raise _failed(str(error)) from None

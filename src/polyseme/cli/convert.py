@@ -7,10 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
+from polyseme.cli.options import OptionsFile
+
 
 def convert(
-    source: Annotated[str, typer.Argument(help="A folder, file, archive, hub id or bundled model.", metavar="SRC")],
+    source: Annotated[
+        str, typer.Argument(help="A name, a folder, a file, an archive, an address or a hub id.", metavar="SRC")
+    ],
     destination: Annotated[Path, typer.Argument(help="The folder to write; it must be new or empty.", metavar="DST")],
+    options_file: OptionsFile = None,
     to: Annotated[
         Literal["native", "bilm-tf", "allennlp"],
         typer.Option(help="A native folder, or options.json with HDF5 for one of the two."),
@@ -36,7 +41,7 @@ def convert(
 
     if to != "native" and dtype != "float32":
         raise ConfigError(f"{to} stores weights as float32 only; leave --dtype out, or use --to native")
-    model = load(source)
+    model = load(source, options=options_file)
     if to == "native":
         save_native(model, destination, dtype)
     elif to == "bilm-tf":

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from polyseme.analysis.demo import Study
+    from polyseme.demo.study import Study
     from polyseme.elmo import Elmo
 
 WIDTH = 80
@@ -60,7 +60,7 @@ def demo(
 
 def _name_other_languages(console: Console, lang: str) -> None:
     """Those whose models are in the box too."""
-    from polyseme.formats.detect import bundled_models
+    from polyseme.formats.bundled import bundled_models
 
     if others := [f"[cyan]polyseme demo --lang {other}[/cyan]" for other in bundled_models() if other != lang]:
         console.print(f"\nThe same in other languages: {', '.join(others)}")
@@ -68,26 +68,29 @@ def _name_other_languages(console: Console, lang: str) -> None:
 
 def _show_vectors(console: Console, model: str | None, lang: str) -> Elmo:
     """Load the model, the bundled one unless given, and encode a sentence."""
-    from polyseme.analysis.demo import WORDS
+    from polyseme.demo.study import WORDS
+    from polyseme.lm.places import find_place
     from polyseme.target import read_target
 
     _title(console, "Text becomes vectors")
     names: dict[str, Any] = {}
-    (word, (_, example)), *_ = WORDS[lang].items()
+    _, example = next(iter(WORDS[lang].values()))
     text, _ = read_target(example.marked)
     chosen = f"{model!r}, lang={lang!r}" if model else repr(lang)  # a bundled model knows how to split text
     _run(console, names, "from polyseme import Elmo", f"elmo = Elmo.from_pretrained({chosen})")
     _run(console, names, f"encoding = elmo.encode({text!r})", "encoding.tokens")
     _run(console, names, "encoding.vectors.shape        # tokens × numbers: the mean of the layers")
     _run(console, names, "encoding.layers.shape         # layers × tokens × numbers")
-    _run(console, names, f"encoding[{word!r}].shape{' ' * (12 - _cells(word))}# this word, here")
     elmo: Elmo = names["elmo"]
+    place = find_place(elmo, example.marked)
+    word = place.tokens[place.begin]  # in the model's units: a Korean noun may have its particle
+    _run(console, names, f"encoding[{word!r}].shape{' ' * (12 - _cells(word))}# this word, here")
     return elmo
 
 
 def _show_senses(console: Console, elmo: Elmo, lang: str) -> list[Study]:
     """Everything about the words of the demo; their neighbours are looked for in the text of the package."""
-    from polyseme.analysis.demo import WORDS, index_text, study, text_lines
+    from polyseme.demo.study import WORDS, index_text, study, text_lines
 
     _title(console, "One word, two senses")
     first, second = next(iter(WORDS[lang].values()))
@@ -177,8 +180,8 @@ def _write_vectors(console: Console, elmo: Elmo, chosen: str, folder: Path, stud
 
 def _draw(console: Console, studies: list[Study], folder: Path, lang: str) -> list[Path]:
     """The findings as a page, and as a picture where matplotlib is installed."""
-    from polyseme.analysis.demo_page import save_page
-    from polyseme.analysis.demo_picture import save_picture
+    from polyseme.demo.page import save_page
+    from polyseme.demo.picture import save_picture
     from polyseme.errors import MissingExtra
 
     page, picture = folder / "senses.html", folder / "senses.png"

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Device, Field, Kind, Lang, Model, Quiet, State, TwoThreads
+from polyseme.cli.options import Device, Field, Kind, Lang, Model, OptionsFile, Quiet, State, TwoThreads
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
-    from polyseme.embed.assemble import Summary
     from polyseme.embed.description import Options
     from polyseme.embed.estimate import Estimate
-    from polyseme.embed.job import Progress
+    from polyseme.embed.job import JobProgress
+    from polyseme.embed.parts import Summary
     from polyseme.embed.passages import Shard
 
 
@@ -35,9 +35,11 @@ def embed(
         Path, typer.Option(help="The file to write: .hdf5 or .h5 (AllenNLP's layout), .parquet, .npz.", metavar="FILE")
     ] = Path("vectors.h5"),
     model: Model = "en",
+    options_file: OptionsFile = None,
     layers: Annotated[
-        Literal["all", "top", "average"], typer.Option(help="Every layer, the last, or the mean of all.")
-    ] = "average",
+        Literal["all", "top", "average", "sum"] | None,
+        typer.Option(help="Every layer, the last, or the mean or sum of all; unless given, as the model mixes them."),
+    ] = None,
     pool: Annotated[
         Literal["mean"] | None, typer.Option(help="One vector for each document (line, record, protein).")
     ] = None,
@@ -48,7 +50,7 @@ def embed(
     field: Field = None,
     kind: Kind = None,
     lang: Lang = None,
-    state: State = "reset",
+    state: State = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Say what it took: speed, memory, cache.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted job.")] = False,
@@ -81,27 +83,27 @@ def embed(
     options = Options(layers=layers, dtype=dtype, pool=pool, words=targets, kind=kind, field=field)
     share = Shard.parse(shard) if shard else Shard()
     if estimate:
-        _print_estimate(inputs, out, _load(model, lang, state, device, threads), options)
+        _print_estimate(inputs, out, _load(model, options_file, lang, state, device, threads), options)
         return
     if on == "ray":
-        if shard or stats or threads or device != "auto":
+        if shard or stats or threads or options_file or device != "auto":
             raise typer.BadParameter(
-                "Ray shares the work out itself: no --shard, --stats, --device, --threads", param_hint="--on"
+                "Ray shares the work out itself: no --shard, --stats, --device, --threads, --options", param_hint="--on"
             )
         _run_on_ray(inputs, out, model, lang, state, options, resume=resume, quiet=quiet)
         return
-    elmo = _load(model, lang, state, device, threads)
+    elmo = _load(model, options_file, lang, state, device, threads)
     _run(inputs, out, elmo, options, share, resume=resume, stats=stats, quiet=quiet)
 
 
-def _load(model: str, lang: str | None, state: State, device: str, threads: int | None) -> Elmo:
+def _load(model: str, options: str | None, lang: str | None, state: State, device: str, threads: int | None) -> Elmo:
     import torch
 
     from polyseme.elmo import Elmo
 
     if threads is not None:
         torch.set_num_threads(threads)
-    return Elmo.from_pretrained(model, device=device, state=state, lang=lang)
+    return Elmo.from_pretrained(model, options=options, device=device, state=state, lang=lang)
 
 
 def _run(
@@ -119,7 +121,7 @@ def _run(
 
     began, tokens = time.monotonic(), 0
 
-    def note(progress: Progress) -> None:
+    def note(progress: JobProgress) -> None:
         nonlocal tokens
         tokens = progress.tokens
         show(progress)
@@ -157,7 +159,7 @@ def _next(out: Path) -> str:
 
 
 def _merge(out: Path, inputs: list[str] | None, *, quiet: bool) -> None:
-    from polyseme.embed.assemble import assemble
+    from polyseme.embed.parts import assemble
 
     if inputs:
         raise typer.BadParameter("--merge takes no inputs, only --out FILE", param_hint="FILE")
@@ -215,7 +217,7 @@ def _print_stats(elmo: Elmo, tokens: int, seconds: float) -> None:
 
 
 @contextmanager
-def _progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None]]:
+def _progress_bar(quiet: bool) -> Iterator[Callable[[JobProgress], None]]:
     """Tokens a second and the time left, on standard error where a person watches."""
     from rich.console import Console
 
@@ -230,7 +232,7 @@ def _progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None]]:
     bar = Bar(*columns, TimeRemainingColumn(), console=console, transient=True)
     task = bar.add_task("embedding", total=None, rate="")
 
-    def show(progress: Progress) -> None:
+    def show(progress: JobProgress) -> None:
         bar.start()
         rate = f"{progress.tokens:,} tokens, {progress.tokens / max(progress.seconds, 1e-9):,.0f}/s"
         bar.update(task, completed=progress.characters, total=progress.total, rate=rate)

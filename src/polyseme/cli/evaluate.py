@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from polyseme.cli.options import Field, Lang, ModelArgument, TwoThreads
-from polyseme.cli.tables import escaped, new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import escaped, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
-    from polyseme.pretrain.evaluate import Likelihood
-    from polyseme.pretrain.evaluate_files import DocumentLikelihood
+    from polyseme.pretrain.training.evaluate_files import DocumentLikelihood
+    from polyseme.pretrain.training.perplexity import Likelihood
 
 COLUMNS = ("forward", "backward", "average", "bits_per_byte", "tokens", "unknown_rate")
 
@@ -31,11 +31,12 @@ def evaluate(
         ),
     ],
     state: Annotated[
-        Literal["reset", "warm", "carry"],
+        Literal["reset", "warm", "carry"] | None,
         typer.Option(
-            help="Each sentence from zero, from one fixed state, or from where the one before it in its document ended."
+            help="Each sentence from zero, from one fixed state, or from where the one before it in its document "
+            "ended; unless given, as the model says."
         ),
-    ] = "reset",
+    ] = None,
     per_document: Annotated[
         bool, typer.Option("--per-document", help="Figures of each document too; in text, empty lines separate them.")
     ] = False,
@@ -59,11 +60,13 @@ def evaluate(
 
       polyseme evaluate ./my-model wiki.test.tokens --lang whitespace --state carry --json
     """
+    from polyseme.elmo import card_state
     from polyseme.formats.detect import load
-    from polyseme.pretrain.evaluate_files import evaluate_files
-    from polyseme.pretrain.threads import on_cores, parallel_threads
+    from polyseme.pretrain.training.evaluate_files import evaluate_files
+    from polyseme.pretrain.training.parallel import on_cores, parallel_threads
 
     stored = load(model)
+    state = state or card_state(stored)
     unit: Literal["line", "document"] = "document" if per_document or state == "carry" else "line"
     facts = {"model": model, "state": state, "vocabulary_size": len(stored.vocabulary or ())}
     report = _Report(facts, both=stored.config.bidirectional, per_document=per_document, as_json=as_json)

@@ -21,10 +21,10 @@ from polyseme.cli.options import (
     TwoThreads,
 )
 from polyseme.cli.pretrain import progress
-from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
-    from polyseme.pretrain.finetune import Outcome
+    from polyseme.pretrain.training.finetuning import Outcome
 
 
 def finetune(
@@ -67,10 +67,10 @@ def finetune(
 
       polyseme finetune elmo_weights.hdf5 corpus --out run --softmax-tokens 3000000
     """
-    from polyseme.pretrain.finetune import finetune as run_finetuning
     from polyseme.pretrain.recipe import load_recipe
-    from polyseme.pretrain.run import RunPlan, Watch, resumed_recipe
-    from polyseme.pretrain.threads import parallel_threads
+    from polyseme.pretrain.training.finetuning import finetune as run_finetuning
+    from polyseme.pretrain.training.parallel import parallel_threads
+    from polyseme.pretrain.training.pretraining import RunPlan, Watch, resumed_recipe
 
     changes = [*(change or []), *([f"budget.softmax_tokens={softmax_tokens}"] if softmax_tokens is not None else [])]
     chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "finetune", changes)

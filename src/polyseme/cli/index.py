@@ -12,7 +12,7 @@ import typer
 from polyseme.cli.options import Device, Field, Kind, Lang, Model, Quiet, State, TwoThreads, from_everywhere
 
 if TYPE_CHECKING:
-    from polyseme.embed.job import Progress
+    from polyseme.embed.job import JobProgress
 
 
 def index(
@@ -31,7 +31,7 @@ def index(
     field: Field = None,
     kind: Kind = None,
     lang: Lang = None,
-    state: State = "reset",
+    state: State = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted index.")] = False,
     device: Device = "auto",
     threads: TwoThreads = None,
@@ -49,8 +49,8 @@ def index(
     """
     import torch
 
-    from polyseme.analysis.index import Index
     from polyseme.elmo import Elmo
+    from polyseme.index.vector_index import Index
 
     chosen = _layers(layers)
     if threads is not None:
@@ -92,7 +92,7 @@ def _layers(given: str) -> Literal["top", "all"] | list[int]:
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+def _progress(quiet: bool) -> Iterator[Callable[[JobProgress], None] | None]:
     """A bar on standard error, for work of more than a moment where a person watches."""
     if quiet:
         yield None
@@ -101,7 +101,7 @@ def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
 
     with Bar(1, "indexing") as bar:
 
-        def show(progress: Progress) -> None:
+        def show(progress: JobProgress) -> None:
             bar.total = progress.total
             bar.advance(progress.characters - bar.done)
 

@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from polyseme.cli.options import ModelArgument
+from polyseme.cli.options import ModelArgument, OptionsFile
 
 
 def info(
     model: ModelArgument,
+    options_file: OptionsFile = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
     """Say what a model is: its format, shape, parameters, vocabulary, languages and licence, and check its weights.
@@ -27,7 +28,7 @@ def info(
     from polyseme.formats.describe import describe
     from polyseme.formats.detect import load
 
-    facts = describe(load(model))
+    facts = describe(load(model, options=options_file))
     if json:
         typer.echo(json_module.dumps(facts, indent=2, ensure_ascii=False))
     else:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.cli.options import MarkedText
-from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from polyseme.analysis.index import Neighbour
+    from polyseme.index.vector_index import Neighbour
 
 _AROUND = 60  #: characters that are shown on either side of a word
 
@@ -45,7 +45,7 @@ def neighbours(
 
       polyseme neighbours corpus-index "He sat on the [bank] of the river ." --same-word -k 5 --json
     """
-    from polyseme.analysis.index import Index
+    from polyseme.index.vector_index import Index
 
     opened = Index.open(index)
     if model is not None:

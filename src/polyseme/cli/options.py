@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-_MODELS = "A bundled model (en, ko, zh), a folder, a file or a hub id."
+_MODELS = "A name (en; polyseme models lists all), a folder, a file, an address or a hub id."
 
 Model = Annotated[str, typer.Option(help=_MODELS)]
 ModelArgument = Annotated[str, typer.Argument(help=_MODELS, metavar="MODEL")]
@@ -20,9 +20,13 @@ Lang = Annotated[
     str | None,
     typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
 ]
+OptionsFile = Annotated[
+    str | None,
+    typer.Option("--options", help="options.json of HDF5 weights, if it is not beside them.", metavar="FILE"),
+]
 State = Annotated[
-    Literal["reset", "warm"],
-    typer.Option(help="Each sentence from zero, or from one fixed state: for most released models."),
+    Literal["reset", "warm"] | None,
+    typer.Option(help="Each sentence from zero, or from one fixed state; unless given, as the model says."),
 ]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, mps, or auto: a GPU where there is one.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)]

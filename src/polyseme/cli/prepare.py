@@ -16,9 +16,9 @@ import typer
 from polyseme.cli.options import Field, Quiet
 
 if TYPE_CHECKING:
-    from polyseme.pretrain.corpus import CorpusMeta
-    from polyseme.pretrain.prepare import PrepareProgress, Report
-    from polyseme.pretrain.statistics import CorpusStatistics
+    from polyseme.pretrain.corpus.corpus import CorpusMeta
+    from polyseme.pretrain.corpus.preparation import PrepareProgress, Report
+    from polyseme.pretrain.corpus.statistics import CorpusStatistics
 
 #: What is done sooner needs no bar; where nobody watches, a line so often.
 BAR_AFTER_SECONDS, LINE_SECONDS = 2.0, 60.0
@@ -58,9 +58,9 @@ def prepare(
 
       polyseme prepare corpus --stats
     """
-    from polyseme.pretrain.corpus import open_corpus
-    from polyseme.pretrain.prepare import prepare as write_corpus
-    from polyseme.pretrain.statistics import describe
+    from polyseme.pretrain.corpus.corpus import open_corpus
+    from polyseme.pretrain.corpus.preparation import prepare as write_corpus
+    from polyseme.pretrain.corpus.statistics import describe
 
     if out is None:
         folder = _only_folder(corpus, stats)

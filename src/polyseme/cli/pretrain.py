@@ -24,9 +24,9 @@ from polyseme.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from polyseme.pretrain.evaluate import Likelihood
-    from polyseme.pretrain.run import RunPlan, Watch
-    from polyseme.pretrain.trainer import StepReport, Training
+    from polyseme.pretrain.training.perplexity import Likelihood
+    from polyseme.pretrain.training.pretraining import RunPlan, Watch
+    from polyseme.pretrain.training.trainer import StepReport, Training
 
 #: Where nobody watches, a line so often.
 LINE_SECONDS = 60.0
@@ -63,9 +63,9 @@ def pretrain(
       polyseme pretrain corpus --set optimizer.rate=0.002 --out run --resume
     """
     from polyseme.pretrain.recipe import load_recipe
-    from polyseme.pretrain.run import RunPlan, Watch, resumed_recipe
-    from polyseme.pretrain.run import pretrain as run_training
-    from polyseme.pretrain.threads import parallel_threads
+    from polyseme.pretrain.training.parallel import parallel_threads
+    from polyseme.pretrain.training.pretraining import RunPlan, Watch, resumed_recipe
+    from polyseme.pretrain.training.pretraining import pretrain as run_training
 
     changes = change or []
     chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "compact", changes)
@@ -113,7 +113,7 @@ def _bar() -> Iterator[Watch]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from polyseme.pretrain.run import Watch
+    from polyseme.pretrain.training.pretraining import Watch
 
     columns = (
         TextColumn("{task.percentage:3.0f} %"),
@@ -140,7 +140,7 @@ def _bar() -> Iterator[Watch]:
 
 
 def _lines() -> Watch:
-    from polyseme.pretrain.run import Watch
+    from polyseme.pretrain.training.pretraining import Watch
 
     pace = _Pace()
     held: list[Training] = []
@@ -174,7 +174,7 @@ class _Pace:
         self.last = now, report.tokens
         self.loss = report.loss if self.loss is None else 0.98 * self.loss + 0.02 * report.loss
         pace = "–" if self.speed is None else f"{self.speed:,.0f}"
-        epoch = training.order.position["epoch"] + 1
+        epoch = training.sampler.position["epoch"] + 1
         return f"{report.tokens:,} tokens · {pace}/s · loss {self.loss:.3f} · rate {report.rate:.2g} · epoch {epoch}"
 
     def left(self, report: StepReport, training: Training) -> str:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Model, Quiet, Threads, from_everywhere
-from polyseme.cli.tables import new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.options import Model, Quiet, State, Threads, from_everywhere
+from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 from polyseme.cli.task_output import watch_training
 
 if TYPE_CHECKING:
-    from polyseme.analysis.reproduce.measurement import Measurement
-    from polyseme.analysis.reproduce.run import Wanted
+    from polyseme.reproduce.measurement import Measurement
+    from polyseme.reproduce.reproduction import WantedPart
 
 
 def reproduce(
@@ -22,6 +22,7 @@ def reproduce(
     ],
     data: Annotated[Path | None, typer.Option(help="The folder with the data sets.", metavar="DIR")] = None,
     model: Model = "en",
+    state: State = None,
     budget: Annotated[
         Literal["quick", "cpu", "full"], typer.Option(help="Minutes; about a night on two cores; the paper's sizes.")
     ] = "cpu",
@@ -67,13 +68,13 @@ def reproduce(
         raise typer.BadParameter("give the folder that holds the data sets", param_hint="--data")
     import torch
 
-    from polyseme.analysis.reproduce.bench import Bench, check_given
-    from polyseme.analysis.reproduce.budgets import BUDGETS
-    from polyseme.analysis.reproduce.neighbours import QUESTIONS
-    from polyseme.analysis.reproduce.parts import Choice
-    from polyseme.analysis.reproduce.results import Asked
-    from polyseme.analysis.reproduce.run import Reproduction
     from polyseme.elmo import Elmo
+    from polyseme.reproduce.bench import Bench, check_given
+    from polyseme.reproduce.budgets import BUDGETS
+    from polyseme.reproduce.neighbour_questions import QUESTIONS
+    from polyseme.reproduce.report_parts import Choice
+    from polyseme.reproduce.reproduction import Reproduction
+    from polyseme.reproduce.results import Asked
 
     choice = Choice(only.replace(" ", "").split(",") if only else (), task or ())
     check_given(data, static, cove, ask or ())
@@ -81,7 +82,7 @@ def reproduce(
     if threads is not None:
         torch.set_num_threads(threads)
     bench = Bench(
-        elmo=Elmo.from_pretrained(model, device="cpu"),
+        elmo=Elmo.from_pretrained(model, device="cpu", state=state),
         model=from_everywhere(model),
         data=data,
         out=out,
@@ -111,20 +112,20 @@ def reproduce(
 
 
 def _render(results: Path, out: Path) -> None:
-    from polyseme.analysis.reproduce.report import render
+    from polyseme.reproduce.report import render
 
     for path in render(results, out):
         typer.echo(path.as_posix())
 
 
-def _print_missing(wanted: list[Wanted]) -> None:
+def _print_missing(wanted: list[WantedPart]) -> None:
     for part in wanted:
         for reason in part.missing:
             typer.echo(f"{part.name}: skipped, {reason}", err=True)
 
 
-def _print_estimate(wanted: list[Wanted]) -> None:
-    from polyseme.analysis.reproduce.estimate import shown_time
+def _print_estimate(wanted: list[WantedPart]) -> None:
+    from polyseme.reproduce.pace import shown_time
 
     total = sum(part.seconds for part in wanted)
     rows = [(part.name, len(part.done), len(part.todo), part.seconds) for part in wanted]
@@ -145,7 +146,7 @@ def _print_estimate(wanted: list[Wanted]) -> None:
 
 
 def _say_begun(measurement: Measurement, number: int, count: int, left: float) -> None:
-    from polyseme.analysis.reproduce.estimate import shown_time
+    from polyseme.reproduce.pace import shown_time
 
     typer.echo(f"[{number} of {count}] {measurement.title}; about {shown_time(left)} left", err=True)
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.options import Field, Lang, Model, State
-from polyseme.cli.tables import bar, escaped, new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.options import Field, Lang, Model, OptionsFile, State
+from polyseme.cli.printing import bar, escaped, new_table, on_terminal, print_table, print_tsv
 from polyseme.text.vocabulary import BEGIN, END
 
 if TYPE_CHECKING:
-    from polyseme.lm.score import Item, Score
+    from polyseme.lm.scoring import Item, Score
 
 #: How the name of a file ends; a word that ends so is not taken for a text.
 SUFFIXES = (
@@ -33,9 +33,10 @@ FULL_BAR = 20.0
 def score(
     text: Annotated[str, typer.Argument(help="A text, a file of them (one a line), or - .", metavar="TEXT|FILE|-")],
     model: Model = "en",
+    options_file: OptionsFile = None,
     sentences: Annotated[bool, typer.Option("--sentences", help="One row for each sentence, not each token.")] = False,
     lang: Lang = None,
-    state: State = "reset",
+    state: State = None,
     field: Field = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
 ) -> None:
@@ -50,10 +51,10 @@ def score(
       polyseme score reviews.txt --sentences --model ./my-model
     """
     from polyseme.elmo import Elmo
-    from polyseme.lm.score import score_stream
+    from polyseme.lm.scoring import score_stream
 
     items = _items(text, field)
-    elmo = Elmo.from_pretrained(model, state=state, lang=lang)
+    elmo = Elmo.from_pretrained(model, options=options_file, state=state, lang=lang)
     waiting: deque[str] = deque()
 
     def remembered() -> Iterator[Item]:

@@ -14,8 +14,8 @@ def serve(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A bundled model (en, ko, zh), a folder, a file or a hub id; may be given again. "
-            "All that are bundled unless given.",
+            help="A name, a folder, a file, an address or a hub id; may be given again. All that are bundled unless "
+            "given.",
             show_default=False,
         ),
     ] = None,
@@ -34,7 +34,7 @@ def serve(
     token: Annotated[
         str | None, typer.Option(help="What clients have to send as bearer token.", envvar="POLYSEME_TOKEN")
     ] = None,
-    state: State = "reset",
+    state: State = None,
     device: Device = "auto",
     threads: TwoThreads = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the address only.")] = False,
@@ -54,7 +54,7 @@ def serve(
     try:
         import torch
 
-        from polyseme.serve.models import load_models
+        from polyseme.serve.served import load_models
         from polyseme.serve.server import Listening
         from polyseme.serve.server import serve as run
     except ModuleNotFoundError as error:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import MarkedText, Model, State
-from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.options import MarkedText, Model, OptionsFile, State
+from polyseme.cli.printing import bar, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
     from polyseme.lm.lexicon import Substitute
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def substitutes(
     text: MarkedText,
     model: Model = "en",
+    options_file: OptionsFile = None,
     k: Annotated[int, typer.Option("--k", "-k", help="How many words.", min=1)] = 10,
     direction: Annotated[
         Literal["both", "forward", "backward"],
@@ -27,7 +28,7 @@ def substitutes(
         bool, typer.Option("--exclude-original", help="Leave out the word that stands there.")
     ] = False,
     lang: Annotated[str | None, typer.Option(help="How text is split, if not as the model says.")] = None,
-    state: State = "reset",
+    state: State = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Say which words could stand in the place of the one in brackets, the likeliest first.
@@ -42,7 +43,7 @@ def substitutes(
     """
     from polyseme.elmo import Elmo
 
-    elmo = Elmo.from_pretrained(model, state=state, lang=lang)
+    elmo = Elmo.from_pretrained(model, options=options_file, state=state, lang=lang)
     found = elmo.substitutes(text, k, direction=direction, exclude_original=exclude_original)
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in found], ensure_ascii=False, indent=2))

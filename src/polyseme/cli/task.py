@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyseme.cli.options import Device, Quiet, ResumeRun, RunFolder, Threads, from_everywhere
+from polyseme.cli.options import Device, Quiet, ResumeRun, RunFolder, State, Threads, from_everywhere
 from polyseme.cli.task_output import print_scores, print_summary, watch_training, write_pieces
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from polyseme.tasks.data_files import DataFiles
     from polyseme.tasks.definition import Definition
-    from polyseme.tasks.task import Task
+    from polyseme.tasks.trained_task import Task
 
 #: What a file holds, by the end of its name; any other is in the task's own format, and a text may turn out to be.
 KINDS = {".txt": "text", "": "text", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -24,7 +24,9 @@ HEAD = 200
 
 
 def train(
-    task: Annotated[str, typer.Argument(help="ner, pos, sst, snli, srl, squad or coref.", metavar="TASK")],
+    task: Annotated[
+        str, typer.Argument(help="ner, pos, sst, snli, srl, squad, coref, or one that a package adds.", metavar="TASK")
+    ],
     out: RunFolder,
     data: Annotated[
         Path | None, typer.Option(help="A folder with files named train, dev (and test).", metavar="DIR")
@@ -53,8 +55,9 @@ def train(
         bool | None, typer.Option(help="Train the biLM with the task; without, it stays as it is.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="A bundled model (en, ko, zh), a folder, a file or a hub id; en.")
+        str | None, typer.Option(help="A name (polyseme models), a folder, a file, an address or a hub id; en.")
     ] = None,
+    state: State = None,
     static: Annotated[
         str | None,
         typer.Option(help="A file of word vectors (GloVe, word2vec, fastText), glove-6b-50d, or none.", metavar="FILE"),
@@ -89,7 +92,7 @@ def train(
     import torch
 
     from polyseme.tasks.registry import find_task
-    from polyseme.tasks.run import RunPlan, change_preset, read_changes, train_task
+    from polyseme.tasks.run import TaskPlan, change_preset, read_changes, train_task
 
     definition = find_task(task)
     choices = {
@@ -109,7 +112,7 @@ def train(
     files = _data(definition, data, train_file, dev_file)
     if threads is not None:
         torch.set_num_threads(threads)
-    plan = RunPlan(task, files, out, preset, budget, seed, device, lang, cache)
+    plan = TaskPlan(task, files, out, preset, budget, seed, device, lang, state, cache)
     try:
         with watch_training(quiet) as watch:
             finished = train_task(plan, resume=resume, watch=watch)
@@ -210,7 +213,7 @@ def predict(
 def _load(run: Path, model: str | None, device: str, threads: int | None) -> Task:
     import torch
 
-    from polyseme.tasks.task import Task
+    from polyseme.tasks.trained_task import Task
 
     if threads is not None:
         torch.set_num_threads(threads)

@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from polyseme.cli.tables import bar, new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import bar, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from polyseme.tasks.run import Finished
     from polyseme.tasks.scores import Scores
-    from polyseme.tasks.training import Progress, Watch
+    from polyseme.tasks.training import TaskWatch, TrainingProgress
 
 #: Where nobody watches, a line so often within an epoch.
 LINE_SECONDS = 60.0
 
 
 @contextmanager
-def watch_training(quiet: bool) -> Iterator[Watch]:
+def watch_training(quiet: bool) -> Iterator[TaskWatch]:
     """A bar for each epoch on a terminal, a line a minute where there is none, and a line for each look at dev."""
     from polyseme.engine.progress import Progress as Bar
-    from polyseme.tasks.training import Watch
+    from polyseme.tasks.training import TaskWatch
 
     if quiet:
-        yield Watch()
+        yield TaskWatch()
         return
     bars: list[Bar] = []
     said = [time.monotonic()]
@@ -44,7 +44,7 @@ def watch_training(quiet: bool) -> Iterator[Watch]:
     def say(line: str) -> None:
         typer.echo(line, err=True)
 
-    def stepped(progress: Progress, batches: int) -> None:
+    def stepped(progress: TrainingProgress, batches: int) -> None:
         if not bars:
             bars.append(Bar(batches, f"epoch {progress.epoch + 1}"))
         bars[0].advance(progress.batch - bars[0].done)
@@ -53,7 +53,7 @@ def watch_training(quiet: bool) -> Iterator[Watch]:
             mean = progress.loss / max(1, progress.batch)
             say(f"epoch {progress.epoch + 1}: {progress.batch} of {batches} batches, loss {mean:.4f}")
 
-    def looked(progress: Progress, scores: Scores) -> None:
+    def looked(progress: TrainingProgress, scores: Scores) -> None:
         close()
         said[0] = time.monotonic()
         last = progress.history[-1]
@@ -62,7 +62,7 @@ def watch_training(quiet: bool) -> Iterator[Watch]:
         say(f"epoch {progress.epoch}: loss {last['loss']:.4f}, dev {values}{best}, {last['seconds']:.0f} s")
 
     try:
-        yield Watch(say, stepped, looked)
+        yield TaskWatch(say, stepped, looked)
     finally:
         close()
 
@@ -106,7 +106,7 @@ def print_summary(finished: Finished, out: Path, metric: str) -> None:
 
 def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
     """To a file that appears when it is complete, or to standard output as they come."""
-    from polyseme.files.atomic import replace_when_complete
+    from polyseme.jobs.atomic import replace_when_complete
 
     if out is None:
         for piece in pieces:

@@ -7,7 +7,6 @@ for record in read("vectors.h5"):
 
 from __future__ import annotations
 
-from polyseme.embed.outputs import about, read
-from polyseme.embed.records import Record
+from polyseme.embed.records import Record, about, read
 
 __all__ = ["Record", "about", "read"]

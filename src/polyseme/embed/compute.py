@@ -6,16 +6,19 @@ that was killed makes the same windows again, and so the same bits, even on a de
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyseme.embed.description import Options
-from polyseme.embed.parts import PartWriter, find_parts, part_path, read_trailer
+from polyseme.embed.parts import COMPLETE, PartWriter, find_parts, part_path, read_trailer, whole_trailer
 from polyseme.embed.passages import Passage, Position, Shard, read_passages
 from polyseme.embed.records import Floats, Record, choose_layers
 from polyseme.text.readers import Document
@@ -31,14 +34,14 @@ _SCAN_TOKENS = 1 << 20  # of a part in which hardly a sentence has a target word
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WindowLimits:
     """How many tokens are encoded together, and how many make a part."""
 
     window: int
     part: int
 
     @classmethod
-    def for_model(cls, elmo: Elmo, options: Options) -> Limits:
+    def for_model(cls, elmo: Elmo, options: Options) -> WindowLimits:
         layer = elmo.config.width * 4  # bytes of a token
         window = _WINDOW_BYTES // (layer * (elmo.config.layers + 1))
         kept = layer * (elmo.config.layers + 1 if options.layers == "all" else 1)
@@ -46,7 +49,7 @@ class Limits:
 
 
 def compute_records(
-    documents: Iterable[Document], elmo: Elmo, options: Options, shard: Shard, limits: Limits
+    documents: Iterable[Document], elmo: Elmo, options: Options, shard: Shard, limits: WindowLimits
 ) -> Iterator[Record]:
     """Encode the share of the documents, record by record."""
     make_records = RecordMaker(options)
@@ -79,14 +82,14 @@ def compute_parts(
     shard: Shard,
     folder: Path,
     *,
-    limits: Limits,
+    limits: WindowLimits,
     on_window: Callable[[Done], None],
 ) -> None:
     """Encode the share of the documents and write the parts that are not in ``folder`` yet."""
     existing = find_parts(folder)
-    number, first = len(existing), read_trailer(existing[-1]).next if existing else (0, 0)
+    first = read_trailer(existing[-1]).next if existing else (0, 0)
     passages = read_passages(documents, elmo.split, shard=shard, start=first)
-    write = _Parts(folder, number, first, RecordMaker(options))
+    write = _Parts(folder, len(existing), first, RecordMaker(options))
     done = Done()
     # One thread writes and flushes a window while the next is encoded; never more than one waits.
     with ThreadPoolExecutor(1, thread_name_prefix="polyseme-parts") as thread:
@@ -103,6 +106,37 @@ def compute_parts(
                 written.result()
         finally:
             thread.submit(write.abandon)
+
+
+def repair_parts(
+    documents: Callable[[], Iterable[Document]],
+    elmo: Elmo,
+    options: Options,
+    shard: Shard,
+    folder: Path,
+    limits: WindowLimits,
+) -> None:
+    """Compute damaged parts again, each alone; from one whose end nobody knows on, forget them."""
+    paths = find_parts(folder)
+    trailers = [whole_trailer(path) for path in paths]
+    for number in [number for number, trailer in enumerate(trailers) if trailer is None]:
+        before, after = trailers[number - 1] if number else None, trailers[number + 1] if paths[number + 1 :] else None
+        if after is None:
+            (folder / COMPLETE).unlink(missing_ok=True)
+            for path in reversed(paths[number:]):  # backwards: at every moment those that are left have no gap
+                path.unlink()
+            return
+        first, until = before.next if before else (0, 0), after.first
+        passages = read_passages(documents(), elmo.split, shard=shard, start=first)
+        inside = takewhile(partial(_stands_before, until), passages)
+        write = _Parts(folder, number, first, RecordMaker(options))
+        for window in plan_windows(inside, options, replace(limits, part=sys.maxsize)):
+            write(window, list(encode_window(elmo, window)))
+        trailers[number] = read_trailer(paths[number])
+
+
+def _stands_before(position: Position, passage: Passage) -> bool:
+    return (passage.number, passage.sentence) < position
 
 
 class _Parts:
@@ -130,7 +164,7 @@ class _Parts:
             self._writer.abandon()
 
 
-def plan_windows(passages: Iterator[Passage], options: Options, limits: Limits) -> Iterator[Window]:
+def plan_windows(passages: Iterator[Passage], options: Options, limits: WindowLimits) -> Iterator[Window]:
     """Group sentences; with target words, only those that have one. A part ends with a window."""
     window: list[Passage] = []
     in_window = in_part = scanned = 0
@@ -204,7 +238,7 @@ class RecordMaker:
             yield self._record(passage, 0, passage.whole, tokens, offsets, self._values(mean))
 
     def _values(self, layers: Floats) -> Floats:
-        return choose_layers(layers, self.options.layers).astype(self.options.dtype, copy=False)
+        return choose_layers(layers, self.options.layers or "average").astype(self.options.dtype, copy=False)
 
     def _record(
         self,

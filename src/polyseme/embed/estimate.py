@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyseme.embed.compute import Limits, RecordMaker, Window, encode_window, plan_windows
+from polyseme.embed.compute import RecordMaker, Window, WindowLimits, encode_window, plan_windows
 from polyseme.embed.description import Options, size_of, survey
-from polyseme.embed.outputs import Contents, output_format
-from polyseme.embed.parts import rows_of
 from polyseme.embed.passages import Passage, Shard, read_passages
-from polyseme.embed.records import Record
+from polyseme.embed.records import Contents, Record, output_format, rows_of
 from polyseme.errors import ConfigError, InputError
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import Document, expand_inputs, read_documents
@@ -43,7 +41,7 @@ class Estimate:
 
 def estimate(inputs: Sequence[str | Path], out: str | Path, elmo: Elmo, options: Options | None = None) -> Estimate:
     """Read all inputs, tokenise and encode a sample, and write it in the format of ``out``, beside nothing."""
-    options, sources = options or Options(), expand_inputs(inputs)
+    options, sources = (options or Options()).for_model(elmo), expand_inputs(inputs)
     if STDIN in sources:
         raise ConfigError("standard input can be read only once, so nothing can be estimated for it; give files")
     documents, characters = survey(sources, options)
@@ -51,7 +49,7 @@ def estimate(inputs: Sequence[str | Path], out: str | Path, elmo: Elmo, options:
         raise InputError(f"there is no text to embed in {', '.join(sources)}")
     sampled = _Counted(sources, options, stride=max(1, characters // _SAMPLE_CHARACTERS))
     passages = list(read_passages(sampled, elmo.split, shard=Shard()))
-    windows = list(plan_windows(iter(passages), options, Limits.for_model(elmo, options)))
+    windows = list(plan_windows(iter(passages), options, WindowLimits.for_model(elmo, options)))
     share = characters / max(sampled.characters, 1)
     timed = _encode_and_write(windows[:_SAMPLE_WINDOWS], Path(out), elmo, options)
     chosen = [passage for window in windows for passage in window.passages]

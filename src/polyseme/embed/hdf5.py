@@ -20,8 +20,7 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5p, h5s, h5t
 
-from polyseme.embed.outputs import Contents
-from polyseme.embed.records import Record, describe, from_description
+from polyseme.embed.records import Contents, Record, describe, from_description
 from polyseme.errors import InputError
 
 if TYPE_CHECKING:

@@ -18,24 +18,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyseme.embed.assemble import (
+from polyseme.embed.compute import Done, WindowLimits, compute_parts, repair_parts
+from polyseme.embed.description import Description, Options, size_of, survey
+from polyseme.embed.parts import (
     COMPLETE,
     DESCRIPTION,
     LOCK,
     Summary,
     assemble,
+    find_parts,
     mark_complete,
     parts_folder,
     remove_parts,
+    whole_trailer,
 )
-from polyseme.embed.compute import Done, Limits, compute_parts
-from polyseme.embed.description import Description, Options, describe_input, size_of, survey
-from polyseme.embed.outputs import about, output_format
-from polyseme.embed.parts import find_parts, read_trailer
 from polyseme.embed.passages import Shard
+from polyseme.embed.records import about, output_format
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.files.atomic import raise_if_disk_full, replace_when_complete
-from polyseme.files.locks import exclusive
+from polyseme.jobs.atomic import raise_if_disk_full, replace_when_complete
+from polyseme.jobs.identity import refuse_other
+from polyseme.jobs.input_files import describe_input
+from polyseme.jobs.locks import exclusive
+from polyseme.jobs.manifests import write_manifest
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import Document, expand_inputs, read_documents
 
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """How far a run is."""
 
     characters: int  # of the input, read so far
@@ -62,8 +66,8 @@ def embed_files(
     *,
     shard: Shard | None = None,
     resume: bool = False,
-    limits: Limits | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    limits: WindowLimits | None = None,
+    on_progress: Callable[[JobProgress], None] | None = None,
 ) -> Summary | None:
     """Embed all sentences of ``inputs`` into ``out`` (.hdf5, .h5, .parquet or .npz).
 
@@ -71,7 +75,7 @@ def embed_files(
     ``resume`` finds it finished. Raises JobError if an unfinished job is there and ``resume`` is not set, or if it was
     another job.
     """
-    out, options, shard = Path(out), options or Options(), shard or Shard()
+    out, options, shard = Path(out), (options or Options()).for_model(elmo), shard or Shard()
     output_format(out)
     if not out.parent.is_dir():
         raise ConfigError(f"the folder {out.parent} does not exist; make it first")
@@ -89,7 +93,7 @@ def embed_files(
             description = settle(files, elmo, options, shard.count, folder / DESCRIPTION)
             finished = resume and _is_finished(out, description, folder)
             if not finished:
-                description.write(folder / DESCRIPTION)
+                write_manifest(folder / DESCRIPTION, description)
                 _compute(files, elmo, description, shard, folder, limits, on_progress)
     except OSError as error:
         raise_if_disk_full(error, folder, "make room and go on with --resume; what is finished is safe")
@@ -102,7 +106,8 @@ def embed_files(
 
 def _refuse_unfinished(folder: Path, out: Path, *, resume: bool) -> None:
     if not resume and (folder / DESCRIPTION).exists():
-        sentences = sum(read_trailer(path).sentences for path in find_parts(folder))
+        trailers = filter(None, map(whole_trailer, find_parts(folder)))
+        sentences = sum(trailer.sentences for trailer in trailers)
         raise JobError(
             f"a job for {out} was interrupted after {sentences} sentences; "
             f"go on with --resume, or delete {folder.parent} to start from the beginning"
@@ -124,7 +129,7 @@ def _keep_standard_input(sources: list[str], folder: Path, *, resume: bool) -> d
 def settle(files: dict[str, str], elmo: Elmo, options: Options, shards: int, path: Path) -> Description:
     """The description of this job, by its sources and their files; JobError if ``path`` describes another one."""
     earlier = Description.read(path) if path.exists() else None
-    inputs = [replace(describe_input(file), name=source) for source, file in files.items()]
+    inputs = [describe_input(file, name=source) for source, file in files.items()]
     counts = survey(list(files.values()), options) if earlier is None else (earlier.documents, earlier.characters)
     if counts[1] == 0:
         raise InputError(f"there is no text to embed in {', '.join(files)}")
@@ -139,7 +144,9 @@ def settle(files: dict[str, str], elmo: Elmo, options: Options, shards: int, pat
         characters=counts[1],
     )
     if earlier is not None:
-        description.refuse_other(earlier, path.parent.parent)
+        place = path.parent.parent
+        remedy = f"undo that, or delete {place} to start from the beginning"
+        refuse_other(earlier, description, what=f"{place} holds another job", remedy=remedy)
     return description
 
 
@@ -159,12 +166,10 @@ def _compute(
     description: Description,
     shard: Shard,
     folder: Path,
-    limits: Limits | None,
-    on_progress: Callable[[Progress], None] | None,
+    limits: WindowLimits | None,
+    on_progress: Callable[[JobProgress], None] | None,
 ) -> None:
-    """Everything that is not in ``folder`` yet, up to its mark of completeness."""
-    if (folder / COMPLETE).exists():
-        return
+    """Everything that is not in ``folder`` yet, or is damaged there, up to its mark of completeness."""
     options, began, read = description.options, time.monotonic(), [0]
 
     def documents() -> Iterator[Document]:
@@ -176,8 +181,11 @@ def _compute(
     def tell(done: Done) -> None:
         if on_progress is not None:
             seconds = time.monotonic() - began
-            on_progress(Progress(read[0], description.characters, done.sentences, done.tokens, seconds))
+            on_progress(JobProgress(read[0], description.characters, done.sentences, done.tokens, seconds))
 
-    limits = limits or Limits.for_model(elmo, options)
-    compute_parts(documents(), elmo, options, shard, folder, limits=limits, on_window=tell)
-    mark_complete(folder)
+    limits = limits or WindowLimits.for_model(elmo, options)
+    repair_parts(documents, elmo, options, shard, folder, limits)
+    if not (folder / COMPLETE).exists():
+        read[0] = 0
+        compute_parts(documents(), elmo, options, shard, folder, limits=limits, on_window=tell)
+        mark_complete(folder)

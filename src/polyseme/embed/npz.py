@@ -23,9 +23,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from polyseme.embed.outputs import Contents
-from polyseme.embed.parts import rows_of
-from polyseme.embed.records import Record, describe, from_description
+from polyseme.embed.records import Contents, Record, describe, from_description, rows_of
 from polyseme.errors import InputError
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from polyseme.embed.outputs import Contents
-from polyseme.embed.records import Record
+from polyseme.embed.records import Contents, Record
 from polyseme.errors import InputError, MissingExtra
+from polyseme.jobs.windows import windows
 
 try:
     import pyarrow
@@ -42,7 +42,7 @@ def write(path: Path, contents: Contents) -> None:
         write_statistics=["document"],
         write_batch_size=1 << 16,  # the default of 1024 values took a fifth longer
     ) as writer:
-        for group in _groups(contents.records()):
+        for group in windows(contents.records(), _bytes, _GROUP_BYTES):
             writer.write_table(_table(group, schema), row_group_size=len(group))
 
 
@@ -95,16 +95,8 @@ def _schema(contents: Contents) -> Any:
     return pyarrow.schema(fields, metadata={"polyseme": json.dumps(contents.about)})
 
 
-def _groups(records: Iterator[Record]) -> Iterator[list[Record]]:
-    group, size = list[Record](), 0
-    for record in records:
-        group.append(record)
-        size += record.values.nbytes + _TOKEN_BYTES * len(record.tokens)
-        if size >= _GROUP_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+def _bytes(record: Record) -> int:
+    return record.values.nbytes + _TOKEN_BYTES * len(record.tokens)
 
 
 def _table(records: list[Record], schema: Any) -> Any:

@@ -17,17 +17,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyseme.embed.assemble import LOCK, parts_folder, remove_parts
-from polyseme.embed.compute import Limits, compute_records
+from polyseme.embed.compute import WindowLimits, compute_records
 from polyseme.embed.description import Description, Options
 from polyseme.embed.job import settle
-from polyseme.embed.outputs import Contents, output_format
+from polyseme.embed.parts import LOCK, parts_folder, remove_parts
 from polyseme.embed.passages import Shard
-from polyseme.embed.records import Record
+from polyseme.embed.records import Contents, Record, output_format
 from polyseme.errors import ConfigError, JobError, MissingExtra, PolysemeError
-from polyseme.files.atomic import partial_path, put_in_place
-from polyseme.files.locks import exclusive
+from polyseme.jobs.atomic import partial_path, put_in_place
+from polyseme.jobs.locks import exclusive
+from polyseme.jobs.manifests import write_manifest
 from polyseme.text.compression import STDIN
+from polyseme.text.own_tokenizer import Language
 from polyseme.text.readers import expand_inputs, read_documents
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ def embed_on_ray(
     model: str,
     options: Options | None = None,
     *,
-    lang: str | None = None,
-    state: State = "reset",
+    lang: Language | None = None,
+    state: State | None = None,
     resume: bool = False,
     workers: int | None = None,
 ) -> int:
@@ -71,6 +72,7 @@ def embed_on_ray(
         workers = workers or max(1, processors // 2)
         model = str(Path(model).resolve()) if Path(model).exists() else model  # workers run in folders of their own
         elmo = Elmo.from_pretrained(model, lang=lang, state=state)
+        options = options.for_model(elmo)
         folder = parts_folder(out.resolve()) / "on-ray"
         if (folder / _DESCRIPTION).exists() and not resume:
             raise JobError(f"a job was interrupted; go on with --resume, or delete {folder.parent}")
@@ -83,10 +85,10 @@ def embed_on_ray(
     return counted
 
 
-class Embedder:
+class RayEmbedder:
     """An actor: loads the model once, then embeds one share after another."""
 
-    def __init__(self, model: str, lang: str | None, folder: str) -> None:
+    def __init__(self, model: str, lang: Language | None, folder: str) -> None:
         from polyseme.elmo import Elmo
 
         self._folder = Path(folder)
@@ -114,7 +116,7 @@ class Embedder:
 
         def records() -> Iterator[Record]:
             documents = read_documents([one.name for one in description.inputs], kind=options.kind, field=options.field)
-            limits = Limits.for_model(self._elmo, options)
+            limits = WindowLimits.for_model(self._elmo, options)
             return compute_records(documents, self._elmo, options, shard, limits)
 
         contents = Contents(records=records, headers=records, rows=0, about=description.about())
@@ -152,17 +154,19 @@ def _settle(sources: list[str], elmo: Elmo, options: Options, folder: Path, shar
     path = folder / _DESCRIPTION
     shares = Description.read(path).shards if path.exists() else shares
     description = settle({source: source for source in sources}, elmo, options, shares, path)
-    description.write(path)
+    write_manifest(path, description)
     return description
 
 
-def _run(folder: Path, description: Description, model: str, lang: str | None, workers: int, processors: int) -> int:
+def _run(
+    folder: Path, description: Description, model: str, lang: Language | None, workers: int, processors: int
+) -> int:
     """Embed the shares that are not there yet; give the number of records in all."""
     names = [folder / f"{Shard(index, description.shards).name}.parquet" for index in range(description.shards)]
     missing = [{"share": index} for index, path in enumerate(names) if not path.exists()]
     if missing:
         done = ray.data.from_items(missing, override_num_blocks=len(missing)).map_batches(
-            Embedder,
+            RayEmbedder,
             fn_constructor_args=(model, lang, str(folder)),
             batch_size=1,
             concurrency=min(workers, len(missing)),

@@ -12,9 +12,9 @@ import orjson
 from starlette.responses import Response
 
 from polyseme.encoding import Floats
-from polyseme.lm.score import Score
+from polyseme.lm.scoring import Score
+from polyseme.senses.nearest import Near
 from polyseme.serve.limits import Refusal
-from polyseme.serve.nearest import Near
 from polyseme.serve.questions import Mapped
 
 Json = dict[str, Any]

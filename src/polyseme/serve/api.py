@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from polyseme.errors import PolysemeError
 from polyseme.lm.lexicon import Direction
+from polyseme.senses.nearest import NearestQuery, cosine, mixed
 from polyseme.serve import questions
 from polyseme.serve.answers import Json, chosen_layers, json_answer, map_of, near_of, npy_answer, scores_of
-from polyseme.serve.fields import Fields
-from polyseme.serve.inputs import (
+from polyseme.serve.arguments import (
     Text,
     marked_tokens,
     read_marked,
@@ -24,10 +24,10 @@ from polyseme.serve.inputs import (
     read_weights,
     split_texts,
 )
+from polyseme.serve.fields import Fields
 from polyseme.serve.limits import Limits, Refusal
-from polyseme.serve.models import Models, ServedModel
-from polyseme.serve.nearest import Asked, cosine, mixed
 from polyseme.serve.questions import Wanted
+from polyseme.serve.served import Models, ServedModel
 from polyseme.serve.worker import Question, Worker
 
 MOST_WORDS = 1000  # substitutes or neighbours of one request
@@ -107,7 +107,7 @@ async def neighbours(service: Service, fields: Fields) -> Response:
     model = service.model(fields)
     place = await read_place(fields, model, service.limits)
     k = fields.number("k", 1, MOST_WORDS, 10)
-    asked = Asked(place, read_weights(fields, model), k, fields.flag("same_word"))
+    asked = NearestQuery(place, read_weights(fields, model), k, fields.flag("same_word"))
     fields.end()
     model.needed_index()
     found = await service.ask(questions.neighbours, model, asked, len(place.tokens))

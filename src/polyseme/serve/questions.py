@@ -14,10 +14,10 @@ import numpy as np
 from polyseme.encoding import Floats
 from polyseme.lm.lexicon import Direction, Substitute
 from polyseme.lm.places import Place
-from polyseme.lm.score import Score, score_stream
-from polyseme.serve.models import ServedModel
-from polyseme.serve.nearest import Asked, Near, nearest_in_index, nearest_in_map
-from polyseme.serve.senses import SenseMap
+from polyseme.lm.scoring import Score, score_stream
+from polyseme.senses.nearest import Near, NearestQuery, nearest_in_index, nearest_in_map
+from polyseme.senses.sense_map import SenseMap
+from polyseme.serve.served import ServedModel
 
 #: A text as sentences of tokens.
 Sentences = Sequence[Sequence[str]]
@@ -76,7 +76,7 @@ def senses(model: ServedModel, places: list[Place]) -> list[Mapped]:
     return [_mapped(model.sense_map(place.tokens[place.begin]), here) for place, here in _vectors(model, places)]
 
 
-def neighbours(model: ServedModel, asked: list[Asked]) -> list[list[Near]]:
+def neighbours(model: ServedModel, asked: list[NearestQuery]) -> list[list[Near]]:
     """The nearest occurrences to each place."""
     found = []
     for one, (_, here) in zip(asked, _vectors(model, [one.place for one in asked]), strict=True):

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import uvicorn
 
 from polyseme.errors import ConfigError, JobError
-from polyseme.serve.app import build_app
+from polyseme.serve.asgi import build_app
 from polyseme.serve.connection import connection_class
 from polyseme.serve.guard import is_local
 from polyseme.serve.limits import Limits
-from polyseme.serve.models import Models
+from polyseme.serve.served import Models
 
 DRAIN_SECONDS = 30
 

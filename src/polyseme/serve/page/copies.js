@@ -17,7 +17,7 @@ function index(page) {
   const { model } = page;
   if (model.index.source) return `from polyseme import Index\n\nindex = Index.open(${python(model.index.source)}, elmo)\n`;
   return `from importlib.resources import files\n\nfrom polyseme import Index\n\n` +
-    `text = files("polyseme") / "analysis/data/text-${model.lang}.txt"\n` +
+    `text = files("polyseme") / "senses/data/text-${model.lang}.txt"\n` +
     `index = Index.in_memory(elmo, text.read_text("utf-8").splitlines())\n`;
 }
 

@@ -12,17 +12,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from polyseme.analysis.index import Index
 from polyseme.elmo import Elmo, State
 from polyseme.errors import ConfigError
-from polyseme.formats.detect import bundled_models
+from polyseme.formats.bundled import bundled_models
+from polyseme.index.vector_index import Index
 from polyseme.lm.lexicon import Lexicon
+from polyseme.senses.sense_map import SenseMap, map_senses
+from polyseme.senses.shipped import shipped_text
 from polyseme.serve.limits import Refusal
-from polyseme.serve.senses import SenseMap, map_senses
 
 IndexState = Literal["none", "building", "ready", "failed"]
 
@@ -153,7 +153,7 @@ class _Closing(Exception):
 
 
 def load_models(
-    names: Sequence[str], folders: Sequence[str | Path], *, state: State = "reset", device: str = "auto"
+    names: Sequence[str], folders: Sequence[str | Path], *, state: State | None = None, device: str = "auto"
 ) -> Models:
     """Models by what ``Elmo.from_pretrained`` takes (the bundled ones where none is named), and folders of indexes."""
     sources = list(dict.fromkeys(names)) or list(bundled_models())
@@ -166,12 +166,6 @@ def load_models(
     for folder in folders:
         _give_index(served, folder)
     return Models(served)
-
-
-def shipped_text(lang: str) -> Path | None:
-    """A small text in the public domain, one sentence a line."""
-    path = Path(str(resources.files("polyseme"))) / "analysis" / "data" / f"text-{lang}.txt"
-    return path if path.is_file() else None
 
 
 def _short_name(source: str, taken: Sequence[str]) -> str:

@@ -19,8 +19,8 @@ from polyseme.serve.fields import Fields
 from polyseme.serve.guard import Guard, read_body
 from polyseme.serve.limits import Limits, Refusal
 from polyseme.serve.metrics import Metrics
-from polyseme.serve.models import Models
 from polyseme.serve.pages import PageFile, read_pages
+from polyseme.serve.served import Models
 from polyseme.serve.worker import Worker
 
 Endpoint = Callable[[Request], Awaitable[Response]]

@@ -13,7 +13,7 @@ from polyseme.errors import PolysemeError
 from polyseme.lm.places import Place, find_place
 from polyseme.serve.fields import Fields
 from polyseme.serve.limits import Limits, Refusal
-from polyseme.serve.models import ServedModel
+from polyseme.serve.served import ServedModel
 from polyseme.target import read_target
 from polyseme.text.tokenization import Sentence
 

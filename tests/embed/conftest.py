@@ -1,8 +1,0 @@
-"""So that tests can say `from tiny import tiny_elmo`."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
