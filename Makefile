@@ -1,7 +1,7 @@
 # make demo    set up and show what polyseme does         make lint    ruff and mypy
 # make test    set up and run the tests, not slow ones    make bench   run the benchmarks
 #
-# Everything is installed into .venv, once: again only when pyproject.toml or constraints.txt have changed.
+# Everything is installed into .venv, once: again only when pyproject.toml, constraints.txt or the kernel have changed.
 # Another Python: make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -53,7 +53,7 @@ bench: $(READY)
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/polyseme/kernel/*.[ch])
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "polyseme needs Python 3.11 or later, but $(PYTHON) is another; try: make PYTHON=python3.12"; exit 1; }
 	@echo '==> setting up $(VENV) (a few minutes the first time: PyTorch is large)'

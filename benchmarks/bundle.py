@@ -19,12 +19,11 @@ from typing import Any
 
 from models import RESULTS
 from models_page import MODELS, TITLES, layer_name, write_page
-
-from polyseme.analysis.reproduce.knowledge import language_model_digest
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import load_native, save_native
 from polyseme.nn.softmax import SoftmaxWeights
-from polyseme.pretrain.base import BEFORE
+from polyseme.pretrain.training.base import BEFORE
+from polyseme.reproduce.knowledge import language_model_digest
 from polyseme.text.vocabulary import Vocabulary
 
 LARGEST = 30_000_000  # bytes of a model in the box
@@ -169,7 +168,7 @@ def measured(lang: str, stored: StoredModel) -> dict[str, Any]:
     if "perplexity" in parts:
         figures["perplexity"] = {name: one["average"] for name, one in parts["perplexity"]["files"].items()}
     if "senses" in parts:
-        figures["ambiguous_words_told_apart"] = by_layer([one["share"] for one in parts["senses"]["layers"]])
+        figures["same_sense_nearer"] = by_layer([one["share"] for one in parts["senses"]["layers"]])
     if "wsd" in parts:
         for name, part in parts["wsd"]["layers"].items():
             figures[f"word_senses_{name}_f1"] = by_layer(part["f1"]) | {"first sense": part["first_sense"]}

@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pages import fill_in, table
 
-from polyseme.analysis.reproduce.knowledge import measure_likelihood, measure_probe, read_splits
+from pages import fill_in, table
 from polyseme.elmo import Elmo
-from polyseme.files.atomic import replace_when_complete
 from polyseme.formats.detect import load
-from polyseme.pretrain.prepare import prepare
+from polyseme.jobs.atomic import replace_when_complete
+from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import change_recipe, load_recipe
-from polyseme.pretrain.run import RunPlan, Watch, pretrain
+from polyseme.pretrain.training.pretraining import RunPlan, Watch, pretrain
+from polyseme.probes.frozen import BiLMVectors, Floats, Tokens
+from polyseme.reproduce.knowledge import measure_likelihood, measure_probe, read_splits
 from polyseme.tasks.data_files import find_data
-from polyseme.tasks.frozen import BiLMVectors, Floats, Tokens
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
 

@@ -29,16 +29,16 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from embed_peers import CACHE, python_of
 from embed_report import report, write_report
-from shared_data import DATA
-
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.formats.bilm_tf import save_bilm_tf
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.config import BiLMConfig, CharacterConfig
 from polyseme.text.characters import BYTE_ALPHABET, SENTENCE_BEGIN, SENTENCE_END, ByteScheme
 from polyseme.text.indexing import Indexer
+from shared_data import DATA
 
 HERE = Path(__file__).parent
 WIKITEXT = DATA / "lm/wikitext-2/wiki.test.tokens.xz"

@@ -24,18 +24,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from embed import SHARED, make_model
+from embed import make_model
 from pages import fill_in, table
-
 from polyseme.elmo import Elmo
 from polyseme.embed.description import Options
 from polyseme.embed.job import embed_files
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
+from shared_data import DATA
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results/embed_job.json"
-SHARD = SHARED / "data/corpora/en/enwiki-core-1.txt.xz"
+SHARD = DATA / "corpora/en/enwiki-core-1.txt.xz"
 
 TOKENS = {"compact": 200_000, "small": 80_000}
 REPEATS = 3

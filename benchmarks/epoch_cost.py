@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pages import fill_in, table
-from shared_data import DATA
 
-from polyseme.analysis.reproduce.data_sets import find_task_data
-from polyseme.analysis.reproduce.measurement import Missing
+from pages import fill_in, table
 from polyseme.elmo import Elmo
+from polyseme.reproduce.data_sets import find_task_data
+from polyseme.reproduce.measurement import Missing
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.registry import MODULES, find_task
-from polyseme.tasks.run import RunPlan, change_preset, train_task
-from polyseme.tasks.training import Progress, Watch
+from polyseme.tasks.run import TaskPlan, change_preset, train_task
+from polyseme.tasks.training import TaskWatch, TrainingProgress
+from shared_data import DATA
 
 RESULTS = Path(__file__).parent / "results" / "epoch_cost.json"
 PLACES = ("none", "input", "both")
@@ -47,7 +47,7 @@ def seconds_a_step(task: str, budget: str, where: str, data: DataFiles, elmo: El
     taken: list[float] = []
     before = 0.0
 
-    def stepped(progress: Progress, batches: int) -> None:
+    def stepped(progress: TrainingProgress, batches: int) -> None:
         nonlocal before
         now = time.process_time()
         if progress.batch > 1:  # before the first step of an epoch dev is looked at
@@ -59,8 +59,8 @@ def seconds_a_step(task: str, budget: str, where: str, data: DataFiles, elmo: El
     endless = {"elmo": where, "epochs": 1_000, "patience": 1_000}
     with tempfile.TemporaryDirectory() as folder, suppress(Enough):
         preset = change_preset(find_task(task).presets[budget], endless)
-        plan = RunPlan(task, DataFiles(data.dev, data.dev), Path(folder), preset, budget, dev_examples=1)
-        train_task(plan, watch=Watch(stepped=stepped), elmo=elmo)
+        plan = TaskPlan(task, DataFiles(data.dev, data.dev), Path(folder), preset, budget, dev_examples=1)
+        train_task(plan, watch=TaskWatch(stepped=stepped), elmo=elmo)
     return statistics.fmean(taken[WARMING:])
 
 
@@ -68,7 +68,7 @@ def seconds_an_epoch(task: str, budget: str, where: str, data: DataFiles, elmo: 
     """Seconds of the clock for the first epoch and the look at dev behind it."""
     with tempfile.TemporaryDirectory() as folder:
         preset = change_preset(find_task(task).presets[budget], {"elmo": where, "epochs": 1})
-        plan = RunPlan(task, DataFiles(data.train, data.dev), Path(folder), preset, budget)
+        plan = TaskPlan(task, DataFiles(data.train, data.dev), Path(folder), preset, budget)
         return float(train_task(plan, elmo=elmo).progress.history[0]["seconds"])
 
 

@@ -13,20 +13,20 @@ import json
 from pathlib import Path
 
 import torch
-from pages import fill_in, table
-from shared_data import DATA
 
+from pages import fill_in, table
 from polyseme.formats.detect import load
-from polyseme.pretrain.build import trained_model
-from polyseme.pretrain.corpus import open_corpus
-from polyseme.pretrain.evaluate import Likelihood, evaluate
-from polyseme.pretrain.held_out import read_sentences
-from polyseme.pretrain.journal import read_journal
-from polyseme.pretrain.prepare import prepare
+from polyseme.pretrain.corpus.corpus import open_corpus
+from polyseme.pretrain.corpus.held_out import read_sentences
+from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import change_recipe, load_recipe
-from polyseme.pretrain.run import RunPlan, Watch, pretrain
-from polyseme.pretrain.threads import side_by_side
-from polyseme.pretrain.trainer import StepReport
+from polyseme.pretrain.training.build import trained_model
+from polyseme.pretrain.training.journal import read_journal
+from polyseme.pretrain.training.parallel import side_by_side
+from polyseme.pretrain.training.perplexity import Likelihood, evaluate
+from polyseme.pretrain.training.pretraining import RunPlan, Watch, pretrain
+from polyseme.pretrain.training.trainer import StepReport
+from shared_data import DATA
 
 HERE = Path(__file__).parent
 TEXTS = DATA / "corpora/en"

@@ -1,6 +1,6 @@
 """Cut the font of the demo's picture out of Noto Sans CJK: just the characters that the demo draws.
 
-    python benchmarks/make_demo_font.py NotoSansCJK-Regular.ttc src/polyseme/analysis/data/fonts/demo-cjk.otf
+    python benchmarks/make_demo_font.py NotoSansCJK-Regular.ttc src/polyseme/demo/fonts/demo-cjk.otf
 
 Needed again when the Korean or Chinese sentences of the demo change; a test says so. The large font is in Debian's
 package fonts-noto-cjk.
@@ -14,7 +14,7 @@ from pathlib import Path
 from fontTools import subset
 from fontTools.ttLib import TTCollection, TTFont
 
-from polyseme.analysis.demo_picture import FAMILY, drawn_characters
+from polyseme.demo.picture import FAMILY, drawn_characters
 
 FACE = "Noto Sans CJK SC"  # its Hangul is that of the Korean face
 UNUSED_TABLES = ("BASE", "GDEF", "GPOS", "GSUB", "VORG", "vhea", "vmtx")

@@ -19,10 +19,15 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
-from models_page import write_page
 
-from polyseme.analysis.reproduce.budgets import FIVE_SETS
-from polyseme.analysis.reproduce.knowledge import (
+from models_page import write_page
+from polyseme.elmo import Elmo, State
+from polyseme.formats.detect import load
+from polyseme.formats.model import StoredModel
+from polyseme.jobs.atomic import replace_when_complete
+from polyseme.probes.frozen import BiLMVectors, FrozenVectors, TableVectors
+from polyseme.reproduce.budgets import FIVE_SETS
+from polyseme.reproduce.knowledge import (
     Figures,
     language_model_digest,
     measure_ambiguous_words,
@@ -34,12 +39,7 @@ from polyseme.analysis.reproduce.knowledge import (
     sense_tokens,
     tokens_of,
 )
-from polyseme.elmo import Elmo, State
-from polyseme.files.atomic import replace_when_complete
-from polyseme.formats.detect import load
-from polyseme.formats.model import StoredModel
 from polyseme.tasks.data_files import find_data
-from polyseme.tasks.frozen import BiLMVectors, FrozenVectors, TableVectors
 from polyseme.tasks.treebank import TagColumn, TaggedSentence
 from polyseme.text.readers import read_documents
 

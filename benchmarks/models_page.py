@@ -125,16 +125,16 @@ def senses_text(part: Part) -> str:
         (
             layer_name(number),
             percent(one["share"]),
+            f"{percent(one['interval'][0])}–{percent(one['interval'][1])}",
             f"{one['margin']:.3f}",
-            ", ".join(one["failed"]) if number else "all",
         )
         for number, one in enumerate(part["layers"])
     ]
     text = (
-        f"{part['words']} ambiguous words: the share for which uses in the same sense are closer than uses across "
-        "senses (static vectors: 50 by construction), how much closer, and the words that are not told apart:"
+        f"{part['words']} ambiguous words: how often a use is closer to one in the same sense than to one in another "
+        "(static vectors: 50 by construction), with its 95 % interval over words, and how much closer:"
     )
-    return text + "\n\n" + table(("layer", "told apart", "difference of cosines", "not told apart"), rows)
+    return text + "\n\n" + table(("layer", "same sense nearer", "interval", "difference of cosines"), rows)
 
 
 def wsd_table(part: Part) -> str:

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from polyseme.nn.lstm import CellState
 from polyseme.nn.softmax import Negatives, draw_negatives
-from polyseme.pretrain.batches import Batch, Reading
-from polyseme.pretrain.objective import LanguageModel, lstm_layers
+from polyseme.pretrain.training.batches import PackedBatch, Reading
+from polyseme.pretrain.training.objective import LanguageModel, lstm_layers
 
 
 class PlainPort:
@@ -24,7 +24,7 @@ class PlainPort:
         self.random = np.random.default_rng(0)
         self.optimizer = torch.optim.Adagrad(model.parameters(), lr=0.2, initial_accumulator_value=1.0, eps=0)
 
-    def step(self, batch: Batch) -> float:
+    def step(self, batch: PackedBatch) -> float:
         """One update; the mean loss."""
         self.optimizer.zero_grad()
         losses = [self._loss(number, reading, batch.rows) for number, reading in enumerate(batch.readings)]

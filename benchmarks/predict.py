@@ -17,15 +17,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from pages import fill_in
-from shared_data import DATA
 
+from pages import fill_in
 from polyseme.elmo import Elmo
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.registry import find_task
-from polyseme.tasks.task import Task
+from polyseme.tasks.trained_task import Task
 from polyseme.tasks.training import PREDICTED_TOGETHER
 from polyseme.text.tokenization import split_text
+from shared_data import DATA
 
 RESULTS = Path(__file__).parent / "results" / "predict.json"
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from shared_data import DATA
 
-from polyseme.pretrain.corpus import open_corpus
-from polyseme.pretrain.prepare import prepare
+from polyseme.pretrain.corpus.corpus import open_corpus
+from polyseme.pretrain.corpus.preparation import prepare
+from shared_data import DATA
 
 SHARD = DATA / "corpora/en/enwiki-core-1.txt.xz"
 RESULTS = Path(__file__).parent / "results/prepare.json"

@@ -22,17 +22,17 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
 from pages import fill_in, table
 from plain_port import PlainPort
-from shared_data import DATA
-
-from polyseme.pretrain.batches import Batch, TypeTable, pack_sentences
-from polyseme.pretrain.build import new_model
-from polyseme.pretrain.corpus import Corpus, open_corpus
-from polyseme.pretrain.prepare import prepare
+from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
+from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import Recipe, load_recipe
-from polyseme.pretrain.threads import Runner, one_after_the_other, side_by_side
-from polyseme.pretrain.trainer import Training, new_optimizer, step_softmax, train_step
+from polyseme.pretrain.training.batches import PackedBatch, TypeTable, pack_sentences
+from polyseme.pretrain.training.build import new_model
+from polyseme.pretrain.training.parallel import Runner, one_after_the_other, side_by_side
+from polyseme.pretrain.training.trainer import Training, new_optimizer, step_softmax, train_step
+from shared_data import DATA
 
 HERE = Path(__file__).parent
 TEXT = DATA / "corpora/en/enwiki-core-1.txt.xz"
@@ -54,11 +54,11 @@ class Contestant:
     name: str
     shape: str
     cores: int
-    step: Callable[[Batch], object]
+    step: Callable[[PackedBatch], object]
     intraop: int = 1
     seconds: list[float] = field(default_factory=list)
 
-    def turn(self, batch: Batch) -> None:
+    def turn(self, batch: PackedBatch) -> None:
         torch.set_num_threads(self.intraop)
         begun = time.perf_counter()
         self.step(batch)
@@ -81,9 +81,9 @@ def recipe_for(shape: str, negatives: int) -> Recipe:
 def trainer(corpus: Corpus, shape: str, negatives: int, cores: int, run: Runner) -> Contestant:
     recipe = recipe_for(shape, negatives)
     model, _ = new_model(recipe, corpus, seed=0)
-    training = Training(recipe, model, new_optimizer(recipe.optimizer, model), order=None, seed=0)  # type: ignore[arg-type]
+    training = Training(recipe, model, new_optimizer(recipe.optimizer, model), sampler=None, seed=0)  # type: ignore[arg-type]
 
-    def step(batch: Batch) -> None:
+    def step(batch: PackedBatch) -> None:
         training.states = None
         train_step(training, [batch], step_softmax(training, [batch]), run)
 
@@ -122,7 +122,7 @@ def flops_per_token(recipe: Recipe, types_per_token: float, columns: float) -> f
     return 3 * (lstm + softmax + types_per_token * encoder)
 
 
-def batches_of(corpus: Corpus, count: int) -> list[Batch]:
+def batches_of(corpus: Corpus, count: int) -> list[PackedBatch]:
     """Batches of 64 pieces of 19 tokens, 20 positions in each direction, from the zero state."""
     _, indexer = new_model(recipe_for("compact", 2048), corpus, seed=0)
     table = TypeTable.of_corpus(corpus, indexer)

@@ -19,9 +19,8 @@ from itertools import cycle
 from pathlib import Path
 
 from pages import fill_in, table
-
-from polyseme.pretrain.corpus import open_corpus
-from polyseme.pretrain.prepare import prepare
+from polyseme.pretrain.corpus.corpus import open_corpus
+from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.text.readers import read_documents
 
 HERE = Path(__file__).parent
@@ -45,17 +44,17 @@ def train(corpus: Path) -> None:
     """What the measured process does."""
     import torch
 
-    from polyseme.pretrain.batches import TypeTable
-    from polyseme.pretrain.build import new_model
-    from polyseme.pretrain.order import SentenceOrder
     from polyseme.pretrain.recipe import load_recipe
-    from polyseme.pretrain.threads import one_after_the_other
-    from polyseme.pretrain.trainer import Training, new_optimizer, step_softmax, take, train_step
+    from polyseme.pretrain.training.batches import TypeTable
+    from polyseme.pretrain.training.build import new_model
+    from polyseme.pretrain.training.parallel import one_after_the_other
+    from polyseme.pretrain.training.sampler import SentenceSampler
+    from polyseme.pretrain.training.trainer import Training, new_optimizer, step_softmax, take, train_step
 
     torch.set_num_threads(1)
     opened, recipe = open_corpus(corpus), load_recipe("compact")
     model, indexer = new_model(recipe, opened, seed=0)
-    order = SentenceOrder(
+    sampler = SentenceSampler(
         opened,
         TypeTable.of_corpus(opened, indexer),
         sentences=opened.meta.sentences,
@@ -65,8 +64,8 @@ def train(corpus: Path) -> None:
         seed=0,
         share=(0, 1),
     )
-    training = Training(recipe, model, new_optimizer(recipe.optimizer, model), order, seed=0)
-    batches = iter(order)
+    training = Training(recipe, model, new_optimizer(recipe.optimizer, model), sampler, seed=0)
+    batches = iter(sampler)
     for _ in range(STEPS):
         taken = take(batches, 1)
         train_step(training, taken, step_softmax(training, taken), one_after_the_other)

@@ -19,14 +19,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.formats.names import BILM_TF
 from polyseme.formats.renaming import Layout, file_arrays
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.softmax import Negatives, Softmax
-from polyseme.pretrain.batches import Batch, Reading
-from polyseme.pretrain.evaluate import target_losses
-from polyseme.pretrain.objective import (
+from polyseme.pretrain.recipe import recipe_from_dict
+from polyseme.pretrain.training.batches import PackedBatch, Reading
+from polyseme.pretrain.training.objective import (
     LanguageModel,
     StepSoftmax,
     compute_gradients,
@@ -34,10 +34,10 @@ from polyseme.pretrain.objective import (
     sampled_softmax,
     zero_states,
 )
-from polyseme.pretrain.optimizer import Adagrad
-from polyseme.pretrain.recipe import recipe_from_dict
-from polyseme.pretrain.threads import one_after_the_other
-from polyseme.pretrain.trainer import Training, new_optimizer, train_step
+from polyseme.pretrain.training.optimizer import Adagrad
+from polyseme.pretrain.training.parallel import one_after_the_other
+from polyseme.pretrain.training.perplexity import target_losses
+from polyseme.pretrain.training.trainer import Training, new_optimizer, train_step
 from polyseme.text.characters import BYTE_ALPHABET, PADDING
 
 Arrays = Mapping[str, np.ndarray]
@@ -184,10 +184,10 @@ def trace_training(options: Mapping[str, Any], model: LanguageModel) -> Training
             },
         }
     )
-    return Training(recipe, model, new_optimizer(recipe.optimizer, model), order=(), seed=0)  # type: ignore[arg-type]
+    return Training(recipe, model, new_optimizer(recipe.optimizer, model), sampler=(), seed=0)  # type: ignore[arg-type]
 
 
-def trace_batch(trace: Arrays, where: str, step: int) -> Batch:
+def trace_batch(trace: Arrays, where: str, step: int) -> PackedBatch:
     """One recorded batch; every position is a distinct token, which changes nothing but the speed."""
     rows, readings = [], []
     for suffix in ("", "_reverse"):
@@ -207,7 +207,7 @@ def trace_batch(trace: Arrays, where: str, step: int) -> Batch:
         )
     targets = torch.unique(torch.cat([r.targets for r in readings]))
     positions = len(readings[0].targets)
-    return Batch(torch.cat(rows), tuple(readings), positions, positions, targets)
+    return PackedBatch(torch.cat(rows), tuple(readings), positions, positions, targets)
 
 
 def trace_softmax(trace: Arrays, step: int, words: int) -> StepSoftmax:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from pages import fill_in, table
 
 RESULTS = Path(__file__).parent / "results/serve.json"

@@ -23,24 +23,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pages import fill_in, table
-from shared_data import DATA
 
-from polyseme.analysis.reproduce.data_sets import find_task_data
-from polyseme.analysis.reproduce.measurement import Missing, Shelf
-from polyseme.analysis.reproduce.paper import TABLE_1
-from polyseme.analysis.reproduce.scores import is_better, scores
-from polyseme.analysis.reproduce.task_parts import PLACES, is_in_table_1
-from polyseme.analysis.reproduce.task_runs import Conditions, TaskRun, training
+from pages import fill_in, table
 from polyseme.elmo import Elmo
-from polyseme.files.atomic import replace_when_complete
-from polyseme.files.locks import in_turn
+from polyseme.jobs.atomic import replace_when_complete
+from polyseme.jobs.locks import in_turn
+from polyseme.probes.frozen import BiLMVectors
+from polyseme.probes.wsd import evaluate_senses
+from polyseme.reproduce.comparison import is_better, scores
+from polyseme.reproduce.data_sets import find_task_data
+from polyseme.reproduce.measurement import Missing, Shelf
+from polyseme.reproduce.paper import TABLE_1
+from polyseme.reproduce.task_parts import PLACES, is_in_table_1
+from polyseme.reproduce.task_runs import Conditions, TaskRun, training
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.frozen import BiLMVectors
 from polyseme.tasks.registry import MODULES, find_task
 from polyseme.tasks.run import read_changes
-from polyseme.tasks.training import Watch
-from polyseme.tasks.wsd import evaluate_senses
+from polyseme.tasks.training import TaskWatch
+from shared_data import DATA
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tasks.json"
@@ -75,7 +75,7 @@ def run_seeds(choices: argparse.Namespace, run: TaskRun, data: DataFiles, elmo: 
     changes = read_changes(choices.changes)
     conditions = Conditions(choices.work, elmo, choices.model, choices.budget, changes)
     shelf = Shelf(choices.work / "results")
-    watch = Watch(said=_say, looked=lambda progress, _: _say(f"{run.task} {run.elmo} {progress.history[-1]}"))
+    watch = TaskWatch(said=_say, looked=lambda progress, _: _say(f"{run.task} {run.elmo} {progress.history[-1]}"))
     test = data.test if choices.split == "test" or is_in_table_1(run, choices.budget) else None
     seeds = (replace(run, seed=seed) for seed in range(choices.seeds))
     return scores([shelf.take(training(one, data, conditions, test=test), watch) for one in seeds], choices.split)

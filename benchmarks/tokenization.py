@@ -21,9 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from shared_data import DATA
-
 from polyseme.text.tokenization import Span, split_text
+from shared_data import DATA
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tokenization.json"

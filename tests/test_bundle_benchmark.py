@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
-ROOT = Path(__file__).parents[1]
-for folder in (ROOT / "benchmarks", ROOT / "tests" / "lm"):
-    sys.path.insert(0, str(folder))
-
-from bundle import most_frequent_words, with_its_base  # noqa: E402
-from small_lms import small_lm  # noqa: E402
-
-from polyseme.text.vocabulary import Vocabulary  # noqa: E402
+from bundle import most_frequent_words, with_its_base
+from helpers.small_lms import small_lm
+from polyseme.text.vocabulary import Vocabulary
 
 
 def test_a_model_that_goes_on_from_another_counts_its_tokens_hours_and_curve() -> None:

@@ -6,27 +6,38 @@ import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import polyseme
+from helpers.paths import BENCHMARKS
 
 SOURCE = Path(polyseme.__file__).parent
 
 #: From left to right. A module may import what stands left of its own place, and its own folder; not a neighbour
 #: in the same place.
+#:
+#: ``nn`` stands so far left because ``formats`` hands out tensors and builds networks today, and ``engine`` computes
+#: with torch. When ``formats`` gives numpy arrays, ``nn`` moves to the right of ``elmo``, and LIGHT takes in everything
+#: left of it. ``index`` uses the windows of ``embed`` and the places of ``lm``, ``probes`` the data of ``tasks``: they
+#: join them in one place when those have moved to the left.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
-    ("files",),
-    ("text",),
+    ("errors", "lazy"),
+    ("plugins", "settings"),
+    ("jobs",),
+    ("text", "bilm_config", "kernel"),
     ("nn",),
     ("formats",),
     ("engine",),
     ("elmo",),
     ("embed", "lm", "pretrain", "tasks"),
-    ("analysis",),
+    ("index", "probes"),
+    ("senses",),
+    ("reproduce", "demo"),
     ("serve",),
     ("cli",),
 )
@@ -118,11 +129,11 @@ def test_imports_point_left(module: str) -> None:
 
 
 def test_the_package_itself_imports_nothing_of_the_layers() -> None:
-    """Its public names are loaded on first use; type checkers see them under TYPE_CHECKING."""
+    """Its public names are loaded on first use, by ``lazy``; type checkers see them under TYPE_CHECKING."""
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
     top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = [node.module if isinstance(node, ast.ImportFrom) else node.names[0].name for node in top]
-    assert not any((name or "").startswith(PACKAGE) for name in modules)
+    assert [name for name in modules if (name or "").startswith(PACKAGE)] == ["polyseme.lazy"]
 
 
 @pytest.mark.parametrize(
@@ -154,8 +165,28 @@ def test_this_test_sees_wrong_imports(module: str, text: str, found: bool) -> No
     assert bool(wrong_imports(module, text)) == found
 
 
+#: Every task has its folder with these files. The engine's encoder is the network's once more, on purpose.
+PARALLEL_FILES = {"data", "network", "metrics", "task", "token_encoder"}
+PARALLEL_CLASSES = {"TokenEncoder", "CharacterCNN", "Direction"}
+
+
+def test_a_file_name_occurs_once() -> None:
+    """So that people who search for a word find one place."""
+    names = Counter(path.stem for path in MODULES.values() if path.name != "__init__.py")
+    assert {name for name, count in names.items() if count > 1} == PARALLEL_FILES
+
+
+def test_a_class_name_occurs_once() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES.values()]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert {name for name, count in names.items() if count > 1} == PARALLEL_CLASSES
+
+
 #: What ``python -c "import x"`` must not load: torch takes seconds.
-LIGHT = ("polyseme", "polyseme.errors", "polyseme.text", "polyseme.cli")
+LIGHT = (
+    "polyseme",
+    *(f"polyseme.{name}" for name in ("errors", "settings", "jobs", "text", "bilm_config", "kernel", "cli")),
+)
 HEAVY = ("torch", "h5py", "pyarrow", "ray", "matplotlib", "tensorboard")
 
 
@@ -173,6 +204,32 @@ def test_light_modules_do_not_import_torch(root: str) -> None:
     modules = [name for name in MODULES if name == root or (root != PACKAGE and name.startswith(root + "."))]
     assert modules
     assert loaded_by(modules).isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("*.py")), ids=lambda path: path.stem)
+def test_what_a_benchmark_imports_is_there(path: Path) -> None:
+    """They run rarely, so a name that has moved would be noticed late."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (module := node.module or "").startswith(PACKAGE):
+            there = set(dir(import_module(module))) | {name.rpartition(".")[2] for name in MODULES if module in name}
+        elif isinstance(node, ast.ImportFrom) and (beside := BENCHMARKS / f"{node.module}.py").exists():
+            there = top_level_names(beside)
+        else:
+            continue
+        assert {alias.name for alias in node.names} <= there, f"line {node.lineno}"
+
+
+def top_level_names(path: Path) -> set[str]:
+    """What a module defines, without running it: it may need packages that are not installed."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            continue  # a name is imported from where it lives
+        else:
+            found |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+    return found
 
 
 def test_help_does_not_import_torch() -> None:

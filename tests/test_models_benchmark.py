@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-for folder in (ROOT / "benchmarks", ROOT / "tests" / "lm"):
-    sys.path.insert(0, str(folder))
-
-import models  # noqa: E402
-from models_page import section  # noqa: E402
-from small_lms import small_lm  # noqa: E402
-
-from polyseme.analysis.reproduce import knowledge  # noqa: E402
-from polyseme.pretrain.evaluate_files import evaluate_files  # noqa: E402
-from polyseme.pretrain.threads import side_by_side  # noqa: E402
-from polyseme.tasks.probe import ProbeChoices, probe_tags  # noqa: E402
+import models
+from helpers.small_lms import small_lm
+from models_page import section
+from polyseme.pretrain.training.evaluate_files import evaluate_files
+from polyseme.pretrain.training.parallel import side_by_side
+from polyseme.probes.linear_probe import ProbeChoices, probe_tags
+from polyseme.reproduce import knowledge
 
 TAGS = {"the": "DET", "a": "DET", "cat": "NOUN", "present": "NOUN", "sat": "VERB", "is": "VERB", ".": "PUNCT"}
 SENTENCES = ("the cat sat .", "a present is the present .", "the present sat .", "is a cat the cat")

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import polyseme
+from helpers.paths import ROOT
+from polyseme.kernel.compile import LEVELS, SUFFIX, find_compiler, platform_tag
 
-ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "polyseme"
 CACHES = ("__pycache__", ".mypy_cache")
 MAKE = shutil.which("make")
@@ -45,6 +46,32 @@ def test_the_wheel_has_every_file_of_the_source(wheel: zipfile.ZipFile) -> None:
     assert found == expected
     for needed in ("py.typed", "pretrain/recipes/compact.toml", "pretrain/toy.txt"):
         assert f"polyseme/{needed}" in found
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler here")
+def test_the_wheel_is_for_this_platform_and_every_python(wheel: zipfile.ZipFile) -> None:
+    about = Parser().parsestr(wheel.read(f"polyseme-{polyseme.__version__}.dist-info/WHEEL").decode())
+    assert about["Root-Is-Purelib"] == "false"
+    assert about["Tag"] == f"py3-none-{platform_tag()}"
+    assert f"polyseme/kernel/{LEVELS[0]}{SUFFIX}" in wheel.namelist()
+
+
+def test_without_a_compiler_the_wheel_is_a_pure_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    environment = {**os.environ, "CC": "none"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True, encoding="utf-8", timeout=300
+    )
+    assert "no C compiler was found: polyseme will compute with numpy alone" in done.stdout + done.stderr
+    (path,) = tmp_path.glob("*.whl")
+    assert path.name.endswith("-py3-none-any.whl")
+    names = zipfile.ZipFile(path).namelist()
+    assert "polyseme/kernel/product.c" in names
+    assert not [name for name in names if name.endswith(SUFFIX)]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**environment, "POLYSEME_REQUIRE_KERNEL": "1"}, capture_output=True, timeout=300
+    )
+    assert done.returncode != 0
 
 
 def test_the_wheel_has_nothing_else_and_is_small(wheel: zipfile.ZipFile) -> None:
@@ -98,16 +125,22 @@ def test_extras_that_errors_name_exist(project: dict[str, Any]) -> None:
 @pytest.mark.skipif(MAKE is None, reason="make is not installed")
 @pytest.mark.parametrize(
     ("changed", "installs"),
-    [(None, False), ("pyproject.toml", True), ("constraints.txt", True), (".venv/.ready", False)],
+    [
+        (None, False),
+        ("pyproject.toml", True),
+        ("constraints.txt", True),
+        ("hatch_build.py", True),
+        (".venv/.ready", False),
+    ],
 )
 def test_make_installs_once_and_when_versions_change(changed: str | None, installs: bool, tmp_path: Path) -> None:
     """What make would do (-n), with a set-up that is an hour old and files that are older or newer."""
     now = (ROOT / "Makefile").stat().st_mtime
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", "hatch_build.py"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / ".ready").touch()
-    ages = {"pyproject.toml": 7200, "constraints.txt": 7200, ".venv/.ready": 3600}
+    ages = {"pyproject.toml": 7200, "constraints.txt": 7200, "hatch_build.py": 7200, ".venv/.ready": 3600}
     for name, age in ages.items():
         stamp = now - (0 if name == changed else age)
         os.utime(tmp_path / name, (stamp, stamp))

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from command_line import parse, polyseme
 
-from polyseme.analysis.demo import WORDS
+from helpers.command_line import parse, polyseme
+from helpers.paths import ROOT
+from models_page import MODELS, card_table
+from polyseme.demo.study import WORDS
 from polyseme.pretrain.toy import TEXT
 from polyseme.target import read_target
-
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-from models_page import MODELS, card_table  # noqa: E402
 
 PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
 
@@ -62,7 +58,8 @@ def check(block: str, names: dict[str, Any]) -> None:
     """Run a block line by line; where a comment states a value or a shape, the line has it."""
     lines = block.splitlines()
     for statement in ast.parse(block).body:
-        source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+        decorators = [one.lineno for one in getattr(statement, "decorator_list", [])]  # they stand above it
+        source = "\n".join(lines[min([statement.lineno, *decorators]) - 1 : statement.end_lineno])
         comment = source.splitlines()[-1].partition("  # ")[2]
         if isinstance(statement, ast.Expr):
             value = eval(source.strip(), names)

@@ -12,24 +12,23 @@ from typing import Any
 
 import pytest
 import torch
-from lm.small_lms import small_lm
-from names import write_names
 
-from polyseme.analysis.reproduce import task_runs
+from helpers.paths import BENCHMARKS
+from helpers.small_lms import small_lm
+from helpers.toy_names import write_names
 from polyseme.formats.native import save_native
+from polyseme.reproduce import task_runs
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.registry import find_task
-from polyseme.tasks.run import RunPlan, change_preset, read_changes, train_task
-from polyseme.tasks.task import Task
+from polyseme.tasks.run import TaskPlan, change_preset, read_changes, train_task
+from polyseme.tasks.trained_task import Task
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SMALL = ["static=none", "characters=4", "hidden=8", "epochs=2", "batch=4"]
 
 
 @pytest.fixture
 def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script, with results and data of this test."""
-    monkeypatch.syspath_prepend(BENCHMARKS)
     spec = importlib.util.spec_from_file_location("benchmark_tasks", BENCHMARKS / "tasks.py")
     assert spec is not None
     assert spec.loader is not None
@@ -60,7 +59,7 @@ def test_a_row_has_the_scores_of_its_runs(tasks: ModuleType, tmp_path: Path, mon
     preset = change_preset(definition.presets["cpu"], {**read_changes(SMALL), "elmo": "none"})
     scores = []
     for seed in range(2):
-        plan = RunPlan("ner", find_data(tmp_path / "data/ner/uner-ewt"), tmp_path / f"run{seed}", preset, "cpu", seed)
+        plan = TaskPlan("ner", find_data(tmp_path / "data/ner/uner-ewt"), tmp_path / f"run{seed}", preset, "cpu", seed)
         scores.append(round(train_task(plan).scores.values["f1"], 2))
     assert row["scores"] == scores
     assert (row["task"], row["elmo"], row["layers"], row["model"], row["split"]) == ("ner", "none", None, None, "dev")

@@ -1,0 +1,1 @@
+"""What tests of several folders share: paths, small models, toy data, golden files, the command line, a server."""

@@ -1,0 +1,31 @@
+"""Fingerprints that must not change: those of the bundled models, and of one that has every default.
+
+After a bundled model has been replaced, ``python tests/helpers/pins.py`` writes the file again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from polyseme.bilm_config import BiLMConfig, CharacterConfig
+from polyseme.formats.bundled import bundled_models
+from polyseme.formats.detect import load
+from polyseme.formats.fingerprint import model_fingerprint
+from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
+from polyseme.text.indexing import Indexer
+
+PINS = Path(__file__).parents[1] / "fixtures" / "fingerprints.json"
+
+
+def fingerprints() -> dict[str, str]:
+    found = {name: load(name).fingerprint() for name in bundled_models()}
+    config = BiLMConfig(CharacterConfig(BYTE_ALPHABET))
+    tensors = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.ones((), np.float32)}
+    return {**found, "defaults": model_fingerprint(config, Indexer(ByteScheme()), tensors)}
+
+
+if __name__ == "__main__":
+    PINS.write_text(json.dumps(fingerprints(), indent=2) + "\n", encoding="utf-8")

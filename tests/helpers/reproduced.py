@@ -1,0 +1,43 @@
+"""`polyseme reproduce` on a few lines of every set, with a small model: what it is given, and what it gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from helpers.command_line import polyseme
+from helpers.paper_data import write_paper_data
+from helpers.small_lms import small_lm
+from polyseme.elmo import Elmo
+from polyseme.formats.native import save_native
+
+
+def figures(out: Path) -> dict[str, Any]:
+    """By part."""
+    parts = json.loads((out / "reproduction.json").read_text(encoding="utf-8"))["parts"]
+    return {name: part["figures"] for name, part in parts.items()}
+
+
+class Reproduced:
+    """A report, and what it is made of."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data, self.model, self.out = write_paper_data(folder / "data"), folder / "model", folder / "report"
+        self.static = str(self.data / "vectors.txt")
+        save_native(small_lm(), self.model)
+        self.elmo = Elmo.from_pretrained(self.model, device="cpu")
+
+    def run(self, *options: str, code: int = 0, model: Path | None = None, out: Path | None = None) -> Any:
+        """The command; the last option of a kind counts."""
+        given = {"--data": self.data, "--model": model or self.model, "--out": out or self.out}
+        words = [str(word) for pair in given.items() for word in pair]
+        return polyseme("reproduce", *words, "--static", self.static, "--budget", "quick", *options, code=code)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        return figures(self.out)
+
+    @property
+    def markdown(self) -> str:
+        return (self.out / "report.md").read_text(encoding="utf-8")

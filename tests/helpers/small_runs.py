@@ -1,0 +1,42 @@
+"""Whole runs of a task on a few lines of data, with a small biLM at both ends: seconds, not minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from helpers.tiny_models import tiny_elmo
+from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.run import Finished, TaskPlan, change_preset, train_task
+from polyseme.tasks.trained_task import Task
+
+#: For all tasks: no static vectors (they need a package), few filters, one rate for all epochs.
+SMALL = {
+    "static": "none",
+    "characters": 8,
+    "character_dim": 6,
+    "elmo": "both",
+    "elmo_dropout": 0.0,
+    "dropout": 0.0,
+    "share": 1.0,
+    "patience": 99,
+    "halve_after": 0,
+}
+
+
+def small_run(task: str, folder: Path, train: Path, dev: Path, **changes: Any) -> tuple[Task, Finished]:
+    """Train, and load the run again from its folder."""
+    model = folder / "bilm"
+    tiny_elmo(lang="en").save_pretrained(model)
+    preset = change_preset(find_task(task).presets["cpu"], SMALL | {"model": str(model)} | changes)
+    plan = TaskPlan(task, DataFiles(train, dev), folder / "run", preset, "cpu", cache=folder / "cache")
+    finished = train_task(plan)
+    return Task.load(folder / "run"), finished
+
+
+def assert_it_learned(finished: Finished, metric: str, at_least: float) -> None:
+    """The loss fell, and dev scores what was hoped for."""
+    history = finished.progress.history
+    assert history[-1]["loss"] < 0.7 * history[0]["loss"]
+    assert finished.scores.values[metric] >= at_least
