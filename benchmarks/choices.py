@@ -1,12 +1,13 @@
-"""The choices of a recipe that matter most, in equal CPU time: learning rate, vocabulary, the unit of a language.
+"""The choices of a recipe that matter most, in equal CPU time: size, learning rate, vocabulary, the unit of a language.
 
-    python benchmarks/choices.py --data DIR --work FOLDER [--minutes 6] [--only NAME …]
+    python benchmarks/choices.py --data DIR --work FOLDER [--minutes 6] [--threads 2] [--only NAME …]
 
 Each choice first trains for a short while to learn its speed, then anew for as many tokens as fit into the minutes.
 Minutes and seconds are those of one core that works for the run, so that other work on the machine does not count.
 What is finished is kept in FOLDER, so the command can be stopped; results/choices.json and the table of docs/models.md
 are written from all that is there. Perplexities of different units or vocabularies cannot be compared; bits per byte
-can, as far as few tokens are unknown, and the probe of parts of speech on dev can.
+can, as far as few tokens are unknown, the probe of parts of speech on dev can, and so can the share of senses.tsv (all
+words) and of pseudo-words in which the same sense is nearer.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from polyseme.reproduce.knowledge import measure_likelihood, measure_probe, read
 from polyseme.tasks.data_files import find_data
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
+from senses import measure_readouts
 
 RESULTS = Path(__file__).parent / "results/choices.json"
 CALIBRATION_TOKENS = 150_000
@@ -60,6 +62,7 @@ class Choice:
     words: int  #: of the softmax
     changes: tuple[str, ...] = ()
     unit: Unit = "word"  #: of the text: a word, each Han character or Hangul syllable, a word without its particle
+    twice: bool = False  #: everyday text, dialogue and novels are read twice, the encyclopaedia once
 
 
 KOREAN_CHARACTERS = ("model.input=unicode", "model.filters=[[1,64],[2,128],[3,160],[4,160]]")
@@ -68,6 +71,16 @@ CHOICES = (
     Choice("en, rate 0.004", "en", 80_000),
     Choice("en, rate 0.008", "en", 80_000, ("optimizer.rate=0.008",)),
     Choice("en, 50,000 words", "en", 50_000),
+    *(
+        Choice(
+            f"en, cells {cell}, vectors {2 * size}",
+            "en",
+            80_000,
+            (f"model.cell={cell}", f"model.projection={size}"),
+            twice=True,
+        )
+        for cell, size in ((512, 128), (512, 256), (1024, 128), (1024, 256))
+    ),
     Choice("ko, words of bytes", "ko", 88_000),
     Choice("ko, words of bytes, 50,000", "ko", 50_000),
     Choice("ko, words of Unicode", "ko", 88_000, KOREAN_CHARACTERS),
@@ -83,6 +96,8 @@ CHOICES = (
     Choice("zh, words of Unicode", "zh", 88_000, ("model.input=unicode", "model.filters=[[1,256],[2,192],[3,64]]")),
     Choice("zh, characters", "zh", 12_000, ("model.input=words", "softmax.kind=full"), "character"),
 )
+#: Names of files that are not the encyclopaedia, and few.
+EVERYDAY = ("dialogue", "everyday", "novels", "reviews", "luxun")
 TREEBANKS = {"en": "en_ewt", "ko": "ko_gsd", "zh": "zh_gsdsimp-derived-r1.3"}
 
 
@@ -123,13 +138,13 @@ def flat(words: Iterable[list[str]]) -> list[str]:
     return [part for parts in words for part in parts]
 
 
-def measure(choice: Choice, data: Path, work: Path, minutes: float) -> dict[str, Any]:
+def measure(choice: Choice, data: Path, work: Path, minutes: float, threads: int) -> dict[str, Any]:
     """Train for so many minutes, and look at what was learnt."""
     held_out, corpus, lang = texts(choice, data, work)
     folder = work / choice.name.replace(",", "").replace(" ", "-")
-    speed = calibrate(choice, corpus, held_out, folder)  # tokens a second
+    speed = calibrate(choice, corpus, held_out, folder, threads)  # tokens a second
     tokens = int(speed * minutes * 60)
-    train(choice, corpus, held_out, folder / "run", tokens)
+    train(choice, corpus, held_out, folder / "run", tokens, threads)
     stored = load(folder / "run/model")
     likelihood = measure_likelihood(stored, held_out, lang=lang, most=HELD_OUT_TOKENS)
     vectors = ByPart(BiLMVectors(Elmo(stored, device="cpu")), choice.unit)
@@ -145,28 +160,42 @@ def measure(choice: Choice, data: Path, work: Path, minutes: float) -> dict[str,
         "vocabulary": len(stored.vocabulary or ()),
         "held_out": likelihood.to_dict(),
         "probe": probe["dev"],
+        **({"senses": sense_shares(Elmo(stored, device="cpu"), data)} if choice.unit == "word" else {}),
     }
 
 
-def calibrate(choice: Choice, corpus: Path, held_out: Path, folder: Path) -> float:
+def sense_shares(elmo: Elmo, data: Path) -> dict[str, dict[str, float]]:
+    """How often the same sense is nearer, by set and readout."""
+    found = measure_readouts(elmo, data)
+    return {
+        name: {
+            readout: found[name][readout]["mean"] for readout in (f"layer {elmo.config.layers}", "place", "substitutes")
+        }
+        for name in ("all", "pseudo-words")
+    }
+
+
+def calibrate(choice: Choice, corpus: Path, held_out: Path, folder: Path, threads: int) -> float:
     """Tokens a second, of a short run that is not used otherwise."""
     path = folder / "speed.json"
     if not path.exists():
         moments: list[tuple[float, int]] = []
         watch = Watch(stepped=lambda report: moments.append((time.process_time(), report.tokens)))
-        train(choice, corpus, held_out, folder / "calibration", CALIBRATION_TOKENS, watch)
+        train(choice, corpus, held_out, folder / "calibration", CALIBRATION_TOKENS, threads, watch)
         begin, end = moments[len(moments) // 3], moments[-1]  # the first steps make kernels
         path.write_text(json.dumps((end[1] - begin[1]) / (end[0] - begin[0])))
     speed: float = json.loads(path.read_text())
     return speed
 
 
-def train(choice: Choice, corpus: Path, held_out: Path, out: Path, tokens: int, watch: Watch | None = None) -> None:
+def train(
+    choice: Choice, corpus: Path, held_out: Path, out: Path, tokens: int, threads: int, watch: Watch | None = None
+) -> None:
     """A run of its own; one that was stopped goes on."""
     budget = {"tokens": tokens, "validate_every": tokens, "validate_on": VALIDATION_TOKENS}
     changes = [*choice.changes, *(f"budget.{name}={value}" for name, value in budget.items()), "dropout=0.0"]
     recipe = change_recipe(load_recipe("compact"), changes)
-    plan = RunPlan(corpus, out, recipe, valid=held_out, threads=1)
+    plan = RunPlan(corpus, out, recipe, valid=held_out, threads=threads)
     pretrain(plan, resume=(out / "last.safetensors").exists(), watch=watch)
 
 
@@ -175,10 +204,12 @@ def texts(choice: Choice, data: Path, work: Path) -> tuple[Path, Path, str]:
     files = sorted((data / "corpora" / choice.lang).glob("*.txt*"))
     held_out = next(path for path in files if "heldout" in path.name)
     inputs, lang = [path for path in files if "heldout" not in path.name], choice.lang
+    if choice.twice:
+        inputs += [path for path in inputs if any(name in path.name for name in EVERYDAY)]
     if choice.unit != "word":
         held_out, *inputs = [write_parts(path, choice, work) for path in (held_out, *inputs)]
         lang = "whitespace"
-    corpus = work / f"corpus-{choice.lang}-{choice.words}-{choice.unit}s"
+    corpus = work / f"corpus-{choice.lang}-{choice.words}-{choice.unit}s{'-twice' if choice.twice else ''}"
     if not corpus.exists():
         prepare(inputs, corpus, lang=lang, vocabulary_size=choice.words)
     return held_out, corpus, lang
@@ -212,10 +243,15 @@ def write_page(rows: list[dict[str, Any]]) -> None:
             f"{row['held_out']['average']:.0f}",
             f"{row['held_out']['bits_per_byte']:.3f}",
             " / ".join(f"{100 * accuracy:.1f}" for accuracy in row["probe"]),
+            *(
+                " / ".join(f"{100 * share:.1f}" for share in row["senses"][name].values()) if "senses" in row else "–"
+                for name in ("all", "pseudo-words")
+            ),
         ]
         for row in rows
     ]
     head = ["choice", "tokens/s", "tokens seen", "words", "unknown", "perplexity", "bits per byte", "probe, by layer"]
+    head += ["senses: top layer, place, substitutes", "pseudo-words"]
     minutes = ", ".join(sorted({f"{row['minutes']:g}" for row in rows}))
     fill_in("models.md", "choices", f"{minutes} minutes of one core each.\n\n{table(head, cells)}")
 
@@ -225,13 +261,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=6)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=[choice.name for choice in CHOICES], metavar="NAME")
     options = parser.parse_args()
     found = {row["choice"]: row for row in (json.loads(RESULTS.read_text()) if RESULTS.exists() else [])}
     for choice in CHOICES:
         if choice.name in options.only if options.only else choice.name not in found:
             print(choice.name, flush=True)
-            found[choice.name] = measure(choice, options.data, options.work, options.minutes)
+            found[choice.name] = measure(choice, options.data, options.work, options.minutes, options.threads)
             text = json.dumps(in_order(found), indent=1, ensure_ascii=False)
             RESULTS.write_text(f"{text}\n", encoding="utf-8")
     write_page(in_order(found))
