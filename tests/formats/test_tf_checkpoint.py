@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.damage import flip_bit
 from helpers.golden import assert_same_as_golden, files, golden
 from helpers.paths import FIXTURES, needs
 from helpers.tensor_bundles import write_bundle
@@ -17,7 +18,7 @@ from polyseme.errors import FormatError
 from polyseme.formats.detect import load
 from polyseme.formats.names import BILM_TF
 from polyseme.formats.renaming import file_arrays
-from polyseme.formats.tensor_bundle import open_bundle
+from polyseme.formats.tensor_bundle import FOOTER, open_bundle
 
 CHECKPOINT = "bilm-tf-generated/checkpoint"
 TRACE = FIXTURES / "bilm-tf-generated/training/train_clip10.npz"
@@ -132,6 +133,30 @@ def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
         index.write_bytes(damaged)
         with pytest.raises(FormatError):
             load(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
+def test_flipped_bits_of_a_checkpoint_are_noticed(tmp_path: Path, suffix: str) -> None:
+    """Twenty of twenty, wherever a block or a variable that is read stands."""
+    values = tiny_variables()
+    for seed in range(20):
+        write_bundle(tmp_path / "model", values)
+        path = tmp_path / f"model{suffix}"
+        flip_bit(path, seed=seed, before=FOOTER if suffix == ".index" else 0)
+        with pytest.raises(FormatError, match="checksum"), open_bundle(tmp_path / "model") as file:
+            for name in file.arrays:
+                file.read(name)
+
+
+def tiny_variables() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {f"lm/variable_{size}": rng.normal(size=(size, 7)).astype(np.float32) for size in (1, 30, 300)}
+
+
+def test_a_variable_without_a_checksum_is_read(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "model", tiny_variables(), checksums=False)
+    with open_bundle(tmp_path / "model") as file:
+        np.testing.assert_array_equal(np.asarray(file.read("lm/variable_1")), tiny_variables()["lm/variable_1"])
 
 
 def test_options_of_another_model_are_refused(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 from polyseme.jobs.manifests import read_values, write_manifest
 
 
-def flip_bit(path: Path, seed: int = 0) -> None:
-    """One bit of a file, anywhere."""
+def flip_bit(path: Path, seed: int = 0, *, before: int = 0) -> None:
+    """One bit of a file, anywhere; not in its last ``before`` bytes."""
     content, chance = bytearray(path.read_bytes()), random.Random(seed)
-    content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    content[chance.randrange(len(content) - before)] ^= 1 << chance.randrange(8)
     path.write_bytes(content)
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from polyseme.formats.crc32c import crc32c, masked
+
 MAGIC = 0xDB4775248B80FB57
 NUMBERS = {"float32": 1, "float64": 2, "int32": 3, "int64": 9}
 
 
-def write_bundle(prefix: Path, variables: Mapping[str, np.ndarray], shards: int = 1) -> None:
+def write_bundle(prefix: Path, variables: Mapping[str, np.ndarray], shards: int = 1, *, checksums: bool = True) -> None:
     """prefix.index and its data files, the variables dealt out to them in turn."""
     data = [b"" for _ in range(shards)]
     entries = [(b"", _number(1, shards))]
@@ -20,9 +22,11 @@ def write_bundle(prefix: Path, variables: Mapping[str, np.ndarray], shards: int 
         values, shard = variables[name], number % shards
         shape = b"".join(_bytes(2, _number(1, size)) for size in values.shape)
         entry = _number(1, NUMBERS[values.dtype.name]) + _bytes(2, shape) + _number(3, shard)
-        entry += _number(4, len(data[shard])) + _number(5, values.nbytes) + b"\x35" + b"\0\0\0\0"
+        content = values.astype(values.dtype.newbyteorder("<")).tobytes()
+        entry += _number(4, len(data[shard])) + _number(5, len(content))
+        entry += b"\x35" + _checksum(content) if checksums else b""
         entries.append((name.encode(), entry))
-        data[shard] += values.astype(values.dtype.newbyteorder("<")).tobytes()
+        data[shard] += content
     for shard, content in enumerate(data):
         prefix.with_name(f"{prefix.name}.data-{shard:05d}-of-{shards:05d}").write_bytes(content)
     prefix.with_name(f"{prefix.name}.index").write_bytes(_table(entries))
@@ -47,7 +51,12 @@ def _block(entries: list[tuple[bytes, bytes]]) -> bytes:
             shared += 1
         content += _varint(shared) + _varint(len(key) - shared) + _varint(len(value)) + key[shared:] + value
         last = key
-    return content + struct.pack("<II", 0, 1) + b"\0" + b"\0\0\0\0"
+    content += struct.pack("<II", 0, 1) + b"\0"
+    return content + _checksum(content)
+
+
+def _checksum(content: bytes) -> bytes:
+    return struct.pack("<I", masked(crc32c(content)))
 
 
 def _number(field: int, value: int) -> bytes:

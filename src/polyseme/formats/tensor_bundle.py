@@ -1,7 +1,8 @@
 """TensorFlow's tensor bundle: ``prefix.index``, a sorted table of names, and ``prefix.data-…``, the raw values.
 
 The index is a LevelDB table. Its last 48 bytes point to an index block, that to data blocks, and these map a
-variable's name to a small protocol buffer: type, shape, shard, offset and size of its values.
+variable's name to a small protocol buffer: type, shape, shard, offset and size of its values. Every block and every
+variable has a crc32c, which is checked when it is read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import Array, ArrayFile
+from polyseme.formats.crc32c import crc32c, masked
 
 MAGIC = 0xDB4775248B80FB57
 FOOTER = 48
@@ -35,6 +37,7 @@ class Entry:
     shard: int
     offset: int
     size: int
+    checksum: int | None  #: crc32c, masked
 
 
 class _Damaged(Exception):
@@ -96,6 +99,8 @@ def _array(name: str, entry: Entry, path: Path) -> Array:
 
     def read() -> Tensor:
         values = np.fromfile(path, dtype=dtype, count=count, offset=entry.offset)
+        if entry.checksum is not None and masked(crc32c(values.view(np.uint8))) != entry.checksum:
+            raise FormatError(f"{path.name} is damaged: the variable {name!r} does not have its checksum; get it again")
         return torch.from_numpy(values.astype(dtype.newbyteorder("="), copy=False)).reshape(entry.shape)
 
     return Array(entry.shape, dtype.name, dtype.kind == "f", read)
@@ -106,11 +111,12 @@ def _table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     if len(data) < FOOTER or struct.unpack("<Q", data[-8:])[0] != MAGIC:
         raise _Damaged("its last bytes are not those of a table")
     footer, position = data[-FOOTER:], 0
-    for _ in range(2):  # the metaindex block, which nothing is needed from
-        _, position = _varint(footer, position)
-    offset, position = _varint(footer, position)
-    size, _ = _varint(footer, position)
-    for _, handle in _block(data, offset, size):
+    where = list[int]()  # offset and size of the metaindex block, which nothing is needed from, and of the index block
+    for _ in range(4):
+        number, position = _varint(footer, position)
+        where.append(number)
+    list(_block(data, *where[:2]))
+    for _, handle in _block(data, *where[2:]):
         start, position = _varint(handle, 0)
         length, _ = _varint(handle, position)
         yield from _block(data, start, length)
@@ -121,6 +127,8 @@ def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]
         raise _Damaged("a block stands behind its end")
     if data[offset + size] != 0:
         raise _Damaged("a block is compressed")
+    if masked(crc32c(data[offset : offset + size + 1])) != _fixed32(data[offset + size + 1 : offset + size + 5]):
+        raise _Damaged("a block does not have its checksum")
     block = data[offset : offset + size]
     restarts = struct.unpack("<I", block[-4:])[0]
     end = size - 4 - 4 * restarts
@@ -143,7 +151,19 @@ def _entry(fields: Fields) -> Entry:
     shape = fields.get(2, [b""])[0]
     dimensions = _fields(shape).get(2, []) if isinstance(shape, bytes) else []
     sizes = tuple(_number(_fields(dimension), 1) for dimension in dimensions if isinstance(dimension, bytes))
-    return Entry(_number(fields, 1), sizes, _number(fields, 3), _number(fields, 4), _number(fields, 5))
+    checksum = fields.get(6, [None])[0]
+    return Entry(
+        dtype=_number(fields, 1),
+        shape=sizes,
+        shard=_number(fields, 3),
+        offset=_number(fields, 4),
+        size=_number(fields, 5),
+        checksum=_fixed32(checksum) if isinstance(checksum, bytes) else None,
+    )
+
+
+def _fixed32(data: bytes) -> int:
+    return int.from_bytes(data, "little")
 
 
 def _number(fields: Fields, field: int, default: int = 0) -> int:
