@@ -25,7 +25,7 @@ from polyseme.engine.device_engine import DeviceEngine
 from polyseme.engine.engine import Engine
 from polyseme.engine.progress import Progress
 from polyseme.engine.state import ReadingState
-from polyseme.errors import ConfigError, InputError
+from polyseme.errors import ConfigError, FormatError, InputError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
@@ -294,6 +294,15 @@ class Elmo:
             raise InputError(f"nothing to compare in {_shown(marked)}: it has no word there")
         mean: Floats = encoding.layers[:, inside].mean(axis=1, dtype=np.float32)
         return mean
+
+
+def check_vectors(stored: StoredModel) -> bool:
+    """Whether the model gives finite vectors for a plain text."""
+    try:
+        Elmo(stored, device="cpu").encode_tokens([WARM_TEXT.split()])
+    except FormatError:
+        return False
+    return True
 
 
 def choose_device(name: str) -> torch.device:

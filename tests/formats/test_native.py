@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load as load_bytes
 from safetensors.torch import save_file
 
+from helpers.damage import forget_digests
 from helpers.golden import golden
 from helpers.refusals import refused
 from helpers.small_models import SMALL, configs, small_model
@@ -218,6 +219,7 @@ Change = Callable[[dict[str, Any]], object]
 )
 def test_settings_that_are_nonsense(tmp_path: Path, change: Change, reason: str) -> None:
     save_native(small_model(), tmp_path / "model")
+    forget_digests(tmp_path / "model")
     path = tmp_path / "model" / "config.json"
     config = json.loads(path.read_text())
     change(config)
@@ -229,6 +231,7 @@ def test_settings_that_are_nonsense(tmp_path: Path, change: Change, reason: str)
 def test_weights_that_are_damaged(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     save_native(small_model(softmax=True), folder)
+    forget_digests(folder)
     path = folder / "model.safetensors"
     whole = path.read_bytes()
     tensors = load_bytes(whole)  # not load_file, which maps the file that is about to change

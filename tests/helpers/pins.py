@@ -1,6 +1,7 @@
 """Fingerprints that must not change: those of the bundled models, and of one that has every default.
 
-After a bundled model has been replaced, ``python tests/helpers/pins.py`` writes the file again.
+After a bundled model has been replaced, ``python tests/helpers/pins.py`` writes the file again, and the digests of a
+model that has none.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.formats.bundled import bundled_models
 from polyseme.formats.detect import load
+from polyseme.formats.digests import DIGESTS
 from polyseme.formats.fingerprint import model_fingerprint
+from polyseme.formats.native import CONFIG, write_config
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
 from polyseme.text.indexing import Indexer
 
@@ -27,5 +30,14 @@ def fingerprints() -> dict[str, str]:
     return {**found, "defaults": model_fingerprint(config, Indexer(ByteScheme()), tensors)}
 
 
+def add_digests(folder: Path) -> None:
+    """To the config.json of a bundled model that was saved before there were digests."""
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    if DIGESTS not in config:
+        write_config(folder, config)
+
+
 if __name__ == "__main__":
+    for folder in bundled_models().values():
+        add_digests(folder)
     PINS.write_text(json.dumps(fingerprints(), indent=2) + "\n", encoding="utf-8")

@@ -2,39 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polyseme.cli.options import ModelArgument, OptionsFile
 
+if TYPE_CHECKING:
+    from polyseme.formats.model import StoredModel
+
 
 def info(
     model: ModelArgument,
     options_file: OptionsFile = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only the checks, and those that take longer: digests, vectors of a text.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
     """Say what a model is: its format, shape, parameters, vocabulary, languages and licence, and check its weights.
 
     Examples:
 
-      polyseme info elmo_2x4096_512_2048cnn_2xhighway_weights.hdf5
-
       polyseme info model.tar.gz --json
+
+      polyseme info en --check
     """
     import json as json_module
 
     from polyseme.errors import FormatError
-    from polyseme.formats.describe import describe
+    from polyseme.formats.describe import checks, describe
     from polyseme.formats.detect import load
 
-    facts = describe(load(model, options=options_file))
+    stored = load(model, options=options_file)
+    if check:
+        from polyseme.elmo import check_vectors
+
+        found = {**dict(checks(stored)), "the vectors of a text are finite": check_vectors(stored)}
+        facts: dict[str, Any] = {"name": stored.card.get("name"), "digests": _digests(stored), "checks": found}
+    else:
+        facts = describe(stored)
     if json:
         typer.echo(json_module.dumps(facts, indent=2, ensure_ascii=False))
     else:
         typer.echo(_as_text(facts))
     if wrong := [check for check, ok in facts["checks"].items() if not ok]:
         raise FormatError(f"{model}: this should be true and is not: {'; '.join(wrong)}")
+
+
+def _digests(stored: StoredModel) -> str:
+    """What the loader has compared, or that there was nothing to compare with."""
+    if stored.digests:
+        return f"{stored.digests} digests of tensors and lists, all as they were saved"
+    return "none; convert the model to a native folder, which has them"
 
 
 def _as_text(facts: dict[str, Any]) -> str:

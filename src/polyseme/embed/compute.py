@@ -21,6 +21,7 @@ from polyseme.embed.description import Options
 from polyseme.embed.parts import COMPLETE, PartWriter, find_parts, part_path, read_trailer, whole_trailer
 from polyseme.embed.passages import Passage, Position, Shard, read_passages
 from polyseme.embed.records import Floats, Record, choose_layers
+from polyseme.errors import InputError
 from polyseme.text.readers import Document
 
 if TYPE_CHECKING:
@@ -238,7 +239,14 @@ class RecordMaker:
             yield self._record(passage, 0, passage.whole, tokens, offsets, self._values(mean))
 
     def _values(self, layers: Floats) -> Floats:
-        return choose_layers(layers, self.options.layers or "average").astype(self.options.dtype, copy=False)
+        chosen = choose_layers(layers, self.options.layers or "average")
+        with np.errstate(over="ignore"):
+            values = chosen.astype(self.options.dtype, copy=False)
+        if self.options.dtype == "float16" and not np.isfinite(values).all():
+            raise InputError(
+                f"a vector has the value {np.abs(chosen).max():.3g}, which float16 cannot hold; use --dtype float32"
+            )
+        return values
 
     def _record(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.engine.finite import refuse_infinite
 from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
 from polyseme.engine.progress import Progress
 from polyseme.engine.state import ReadingState
@@ -72,6 +73,7 @@ class DeviceEngine:
             final.c[:, :, batch.sentences] = output.state.c.cpu().numpy()
             if progress is not None:
                 progress.advance(batch.positions)
+        refuse_infinite(layers, sentences, keep_boundaries)
         return layers, final
 
     def _run(self, batch: Batch, sentences: Sequence[Sequence[str]], start: ReadingState | None) -> BiLMOutput:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from polyseme.engine.blas import one_blas_thread
 from polyseme.engine.compiled import CompiledDirection
 from polyseme.engine.compiled_tokens import CompiledTokenEncoder
+from polyseme.engine.finite import refuse_infinite
 from polyseme.engine.plan import plan_batches
 from polyseme.engine.pool import Job, Pool, check_threads
 from polyseme.engine.progress import Progress
@@ -140,6 +141,7 @@ class Engine:
                 for direction in range(config.directions)
             ]
             self._pool.run(jobs, threads)
+            refuse_infinite(layers, sentences, keep_boundaries)
         return layers
 
     def _job(self, reading: ReadingJob, progress: Progress | None) -> Job:

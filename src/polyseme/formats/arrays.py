@@ -7,6 +7,7 @@ for arrays whose shapes were checked against the model's settings and whose size
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,8 @@ from polyseme.errors import FormatError, MissingTensor, WrongShape
 
 #: Weights hardly compress; a file that promises more than this many times its own size is not made of weights.
 LARGEST_EXPANSION = 200
+#: Those of the bundled models stay below 3. Beyond this, products of a few weights leave float32.
+LARGEST_WEIGHT = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,17 @@ class ArrayFile:
         self._check_size(shapes)
 
     def read(self, name: str) -> Tensor:
-        """The values as float32; one that is not finite is refused."""
+        """The values as float32; one that is not finite, or leads to one that is not, is refused."""
         values = self.arrays[name].read().to(torch.float32)
-        # A sum is quick, and not finite if one value is not; only then each value is looked at.
-        if not torch.isfinite(values.sum()) and (wrong := int((~torch.isfinite(values)).sum())):
+        if not values.numel():
+            return values
+        low, high = map(float, torch.aminmax(values))  # both are NaN if one value is
+        if math.isfinite(low) and math.isfinite(high) and max(-low, high) > LARGEST_WEIGHT:
+            raise FormatError(
+                f"{self.name}: the array {name!r} holds the value {low if -low > high else high:.3g}, which is no "
+                "weight of a network: its products are not finite; get the file again"
+            )
+        if wrong := 0 if math.isfinite(low) and math.isfinite(high) else int((~torch.isfinite(values)).sum()):
             raise FormatError(
                 f"{self.name}: the array {name!r} has {wrong} values of {values.numel()} that are not finite numbers, "
                 "so the weights are damaged; get the file again"

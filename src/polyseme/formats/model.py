@@ -46,6 +46,7 @@ class StoredModel:
     output_projection: OutputProjection | None = None
     card: Mapping[str, Any] = field(default_factory=dict)  #: name, languages, licence, tokenisation, state, …
     format: str = "native"  #: the title of the format it was read from
+    digests: int = 0  #: of tensors and lists that the loader has compared with what was saved
 
     def bilm(self) -> BiLM:
         """The network with these weights, in evaluation mode."""

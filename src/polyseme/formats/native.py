@@ -1,6 +1,6 @@
 """polyseme's own folder.
 
-config.json          settings of network and indexer, mixes, card
+config.json          settings of network and indexer, mixes, card, and the digests of the other files
 model.safetensors    parameters by the names of ``BiLM``, softmax.weight and softmax.bias; float32 or float16
 vocab.txt            the words of the softmax, or of the format that the model came from (optional)
 characters.txt       the characters of a Unicode scheme, in the order of their ids (where there is one)
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -26,11 +26,13 @@ from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.arrays import Array, ArrayFile
 from polyseme.formats.card import card_text
+from polyseme.formats.digests import DIGESTS, check_config, check_digests, with_digests
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import MixWeights, OutputProjection, StoredModel
 from polyseme.formats.model_folder import model_folder
 from polyseme.formats.native_indexer import CHARACTERS, WORDS, indexer_settings, read_indexer, read_words, write_entries
 from polyseme.formats.shapes import parameter_shapes
+from polyseme.jobs.manifests import CHECKSUM
 from polyseme.nn.adaptive import Clusters
 from polyseme.nn.softmax import SoftmaxWeights
 
@@ -51,14 +53,20 @@ def save_native(model: StoredModel, folder: str | Path, dtype: Dtype = "float32"
         raise ConfigError(f"dtype is {dtype!r}, but weights are stored as float32 or float16")
     tensors = {name: _stored(name, x, DTYPES[dtype]) for name, x in _all_tensors(model).items()}
     with model_folder(Path(folder), FILES) as beside:
-        text = json.dumps(_config(model), indent=2, ensure_ascii=False)
-        (beside / CONFIG).write_text(text + "\n", encoding="utf-8")
-        save_file(tensors, beside / WEIGHTS, metadata={"format": "pt"})
-        shutil.copymode(beside / CONFIG, beside / WEIGHTS)  # safetensors writes for the owner alone
         (beside / README).write_text(card_text(model), encoding="utf-8")
+        save_file(tensors, beside / WEIGHTS, metadata={"format": "pt"})
+        shutil.copymode(beside / README, beside / WEIGHTS)  # safetensors writes for the owner alone
         if model.vocabulary is not None:
             model.vocabulary.write(beside / VOCABULARY)
         write_entries(model.indexer, beside)
+        write_config(beside, _config(model))
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """config.json, with the digests of what was written beside it."""
+    lists = [folder / name for name in (VOCABULARY, CHARACTERS, WORDS) if (folder / name).exists()]
+    text = json.dumps(with_digests(config, folder / WEIGHTS, lists), indent=2, ensure_ascii=False)
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
 def is_native(path: Path) -> bool:
@@ -75,6 +83,8 @@ def load_native(folder: str | Path) -> StoredModel:
     folder = Path(folder)
     settings = Settings.of(folder / CONFIG)
     check_header(settings)
+    check_config(settings)
+    digests = check_digests(settings, folder / WEIGHTS)
     try:
         config = BiLMConfig.from_dict(settings.part("network").values)
         indexer = read_indexer(folder, settings.part("indexer"), config)
@@ -98,6 +108,7 @@ def load_native(folder: str | Path) -> StoredModel:
         output_projection=projection,
         card=settings.part("card").values,
         format=TITLE,
+        digests=digests,
     )
 
 
@@ -107,7 +118,7 @@ def check_header(settings: Settings) -> None:
         raise FormatError(f'{CONFIG} does not say "format": "{FORMAT}", so this is no native model')
     if (version := settings.whole("version")) != VERSION:
         raise FormatError(f"{CONFIG} has version {version}, but this polyseme reads version {VERSION}; update polyseme")
-    settings.only("format", "version", "network", "indexer", "softmax", "mixes", "card")
+    settings.only("format", "version", "network", "indexer", "softmax", "mixes", "card", DIGESTS, CHECKSUM)
 
 
 @contextmanager

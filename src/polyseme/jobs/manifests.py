@@ -30,7 +30,7 @@ def write_json(path: Path, values: Any) -> None:
 def write_manifest(path: Path, about: Any) -> None:
     """A dataclass, or names and values."""
     values = asdict(about) if is_dataclass(about) and not isinstance(about, type) else dict(about)
-    write_json(path, {**values, CHECKSUM: _checksum(values)})
+    write_json(path, {**values, CHECKSUM: checksum_of(values)})
 
 
 def read_manifest(path: Path, kind: type[T], version: int) -> T:
@@ -55,10 +55,11 @@ def read_values(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise InputError(f"{path.name} is damaged: it holds no names and values")
     checksum = values.pop(CHECKSUM, None)  # corpora and runs from before there were checksums have none
-    if checksum is not None and checksum != _checksum(values):
+    if checksum is not None and checksum != checksum_of(values):
         raise InputError(f"{path.name} is damaged: its checksum is not that of its content")
     return values
 
 
-def _checksum(values: Mapping[str, Any]) -> str:
+def checksum_of(values: Mapping[str, Any]) -> str:
+    """Of names and values, however they are written."""
     return f"{zlib.crc32(canonical(values)):08x}"
