@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from helpers.command_line import refusal
+from helpers.damage import flip_bit
 from helpers.paths import COMMITTED
 from polyseme.cli.app import app
+from polyseme.formats.bundled import bundled_models
 from polyseme.formats.detect import load
 from polyseme.formats.native import save_native
 
@@ -75,3 +78,13 @@ def test_what_had_to_be_assumed_is_said() -> None:
 @pytest.mark.parametrize("arguments", [["nowhere.zip"], ["nowhere.zip", "--json"]])
 def test_a_model_that_is_not_there(arguments: list[str]) -> None:
     assert refusal("info", *arguments).startswith("polyseme: there is no file or folder 'nowhere.zip'")
+
+
+def test_check_says_that_the_weights_are_as_they_were_saved(tmp_path: Path) -> None:
+    result = RUN.invoke(app, ["info", "en", "--check"])
+    assert result.exit_code == 0
+    assert "digests of tensors and lists, all as they were saved" in result.stdout
+    assert "the vectors of a text are finite: yes" in result.stdout
+    copy = Path(shutil.copytree(bundled_models()["en"], tmp_path / "en"))
+    flip_bit(copy / "model.safetensors", seed=1)
+    assert "is not what was saved; get the model again" in refusal("info", str(copy), "--check")
