@@ -19,12 +19,11 @@ from typing import Any
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
-from polyseme.errors import ConfigError
 from polyseme.formats.bundled import bundled_models
 from polyseme.jobs.atomic import replace_when_complete
-from polyseme.lm.lexicon import Lexicon
 from polyseme.lm.places import find_place
 from polyseme.senses.labelled import AmbiguousWord, read_senses, split_halves
+from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.triplets import mean_interval, triplet_accuracy
 from polyseme.senses.uses import Uses, read_uses
 from pseudo_words import LabelledUses, make_pseudo_words, read_sentences
@@ -73,16 +72,8 @@ def similarities(uses: Uses) -> dict[str, Floats]:
     found |= {by: uses.similarities(uses, by) for by in ("place", "sentence")}
     if uses.substitutes is not None:
         found["substitutes"] = uses.similarities(uses, "substitutes")
-        found["place and substitutes"] = found["place"] + found["substitutes"]
-        found["place, substitutes and sentence"] = found["place and substitutes"] + found["sentence"] / 2
+        found["sense"] = uses.similarities(uses, "sense")
     return found
-
-
-def lexicon_or_none(elmo: Elmo) -> Lexicon | None:
-    try:
-        return Lexicon(elmo)
-    except ConfigError:  # a model without a softmax
-        return None
 
 
 def measure_readouts(elmo: Elmo, data: Path) -> Figures:

@@ -50,6 +50,7 @@ PARTS = {"encoding": "elmo", "target": "elmo", "__main__": "cli"}
 #: object offers these verbs.
 EXCEPTIONS = {
     ("polyseme.elmo", "lm"),
+    ("polyseme.elmo", "senses"),
 }
 
 #: The package itself hands out its public names and has no place; it imports them on first use.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from polyseme.nn.bilm import BiLMOutput as BiLMOutput
     from polyseme.nn.mix import ElmoRepresentations as ElmoRepresentations
     from polyseme.nn.mix import ScalarMix as ScalarMix
+    from polyseme.senses.sense import Sense as Sense
     from polyseme.tasks.trained_task import Task as Task
 
 __version__ = "0.1.0"
@@ -40,6 +41,7 @@ _HOME = {
     "ElmoRepresentations": "polyseme.nn.mix",
     "Task": "polyseme.tasks.trained_task",
     "Index": "polyseme.index.vector_index",
+    "Sense": "polyseme.senses.sense",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME, "__version__")

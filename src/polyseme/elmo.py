@@ -37,8 +37,10 @@ from polyseme.text.tokenization import Sentence, split_text
 from polyseme.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from polyseme.lm.lexicon import Direction, Substitute
+    from polyseme.lm.lexicon import Direction, Lexicon, Substitute
     from polyseme.lm.scoring import Score
+    from polyseme.senses.sense import Sense
+    from polyseme.senses.uses import Readout
 
 State = Literal["reset", "warm", "carry"]
 Item = str | Sequence[str]
@@ -247,19 +249,44 @@ class Elmo:
             directions=self.config.directions,
         )
 
-    def similarity(self, first: str, second: str) -> Floats:
-        """The cosine of two texts in every layer, [L+1].
+    @overload
+    def similarity(self, first: str, second: str, by: Literal["word"] = "word") -> Floats: ...
 
-        "[present]" marks the words that are compared; a text without a mark is compared as a whole.
+    @overload
+    def similarity(
+        self, first: str, second: str, by: Literal["place", "sentence", "substitutes", "sense"]
+    ) -> float: ...
+
+    def similarity(self, first: str, second: str, by: Readout = "word") -> Floats | float:
+        """How alike two texts are: by "word", the cosine of their vectors in every layer, [L+1].
+
+        "[present]" marks the words that are compared; a text without a mark is compared as a whole. By "place",
+        "sentence", "substitutes" or all three ("sense"), the marked words are compared by what stands around them, and
+        the answer is one number; polyseme.senses.uses draws what each reads.
         """
         if self.state == "carry":
             raise ConfigError(
                 'similarity needs vectors that do not depend on earlier calls; use state "reset" or "warm"'
             )
+        if by != "word":
+            return self.sense(first).similarity(self.sense(second), by)
         a, b = self._target(first), self._target(second)  # [L+1, W]
         norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
         cosines: Floats = (a * b).sum(axis=1) / np.maximum(norms, np.finfo(np.float32).tiny)
         return cosines
+
+    def sense(self, text: str) -> Sense:
+        """What the word in brackets means here: "Here is your birthday [present]." → a ``Sense``, to be compared."""
+        from polyseme.senses.sense import find_sense
+
+        return find_sense(self, text)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The words of the model's softmax, to ask for in a place; ConfigError for a model that came without one."""
+        from polyseme.lm.lexicon import Lexicon
+
+        return Lexicon(self)
 
     @overload
     def score(self, text: str) -> Score: ...

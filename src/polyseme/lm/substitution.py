@@ -6,7 +6,7 @@ from typing import get_args
 
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
-from polyseme.lm.lexicon import Direction, Lexicon, Substitute
+from polyseme.lm.lexicon import Direction, Substitute
 from polyseme.lm.places import find_place
 
 
@@ -18,7 +18,7 @@ def substitutes(
     The words around the place decide, within its sentence; what stands between the brackets plays no part.
     ``exclude_original`` leaves it out of the list.
     """
-    lexicon = Lexicon(elmo)
+    lexicon = elmo.lexicon
     _check(elmo, direction, k)
     place = find_place(elmo, text)
     without = place.word if exclude_original else None

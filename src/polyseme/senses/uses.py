@@ -1,4 +1,4 @@
-"""Uses of words, and four ways to read a sense off each.
+"""Uses of words, and four ways to read a sense off each; the fifth, "sense", puts three of them together.
 
                       Here   is   your   birthday  [present]   .
     word                                            ───────            the token's own vector, in a layer
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,11 @@ from polyseme.lm.places import Place
 from polyseme.lm.substitute_vectors import SubstituteVectors
 from polyseme.text.vocabulary import Vocabulary
 
-Readout = Literal["word", "place", "sentence", "substitutes"]
+Readout = Literal["word", "place", "sentence", "substitutes", "sense"]
+
+#: What each readout's cosine counts for in "sense": the best of the weights that were compared on the choosing half of
+#: senses.tsv (benchmarks/senses.py). A model without a softmax has place and sentence alone.
+SENSE_WEIGHTS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.3, "sentence": 0.3}
 
 #: A word weighs A / (A + p(word)) in the mean of a sentence (Arora et al., 2017): as frequent as this, one half.
 HALF_WEIGHT = 1e-3
@@ -52,11 +56,21 @@ class Uses:
 
     def similarities(self, other: Uses, by: Readout, layer: int = -1) -> Floats:
         """The cosine of every use here with every use there, by a readout; ``layer`` is that of "word". [n, m]"""
+        if by == "sense":
+            return self._combined(other)
         if by == "substitutes":
             if self.substitutes is None or other.substitutes is None:
                 raise ConfigError("this model has no softmax, so it knows no substitutes; compare by another readout")
             return self.substitutes.cosines(other.substitutes)
         return _cosines(self._vectors(by, layer), other._vectors(by, layer))
+
+    def _combined(self, other: Uses) -> Floats:
+        """The weighted mean of what this model has of SENSE_WEIGHTS. [n, m]"""
+        known = self.substitutes is not None and other.substitutes is not None
+        weights = {by: weight for by, weight in SENSE_WEIGHTS.items() if known or by != "substitutes"}
+        total = sum(weight * self.similarities(other, by) for by, weight in weights.items())
+        mean: Floats = np.asarray(total / sum(weights.values()), np.float32)
+        return mean
 
     def _vectors(self, by: Readout, layer: int) -> Floats:
         """[n, W], or [n, D] where the directions are added."""
@@ -69,6 +83,12 @@ class Uses:
         """Forward plus backward: both speak to one softmax, so they lie in one space. [n, W] → [n, D]"""
         folded: Floats = vectors.reshape(len(vectors), self.directions, -1).sum(axis=1)
         return folded
+
+
+def checked_readout(by: str) -> Readout:
+    if by not in get_args(Readout):
+        raise ConfigError(f"by is {by!r}, but should be one of: {', '.join(get_args(Readout))}")
+    return by  # type: ignore[return-value]
 
 
 def read_uses(elmo: Elmo, places: Sequence[Place], lexicon: Lexicon | None = None) -> Uses:
