@@ -26,9 +26,10 @@ from pages import fill_in, table
 from polyseme.elmo import Elmo
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing
+from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.registry import MODULES, find_task
-from polyseme.tasks.run import TaskPlan, change_preset, train_task
+from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.training import TaskWatch, TrainingProgress
 from shared_data import DATA
 
@@ -58,7 +59,7 @@ def seconds_a_step(task: str, budget: str, where: str, data: DataFiles, elmo: El
 
     endless = {"elmo": where, "epochs": 1_000, "patience": 1_000}
     with tempfile.TemporaryDirectory() as folder, suppress(Enough):
-        preset = change_preset(find_task(task).presets[budget], endless)
+        preset = with_values(find_task(task).presets[budget], endless, "a task")
         plan = TaskPlan(task, DataFiles(data.dev, data.dev), Path(folder), preset, budget, dev_examples=1)
         train_task(plan, watch=TaskWatch(stepped=stepped), elmo=elmo)
     return statistics.fmean(taken[WARMING:])
@@ -67,7 +68,7 @@ def seconds_a_step(task: str, budget: str, where: str, data: DataFiles, elmo: El
 def seconds_an_epoch(task: str, budget: str, where: str, data: DataFiles, elmo: Elmo) -> float:
     """Seconds of the clock for the first epoch and the look at dev behind it."""
     with tempfile.TemporaryDirectory() as folder:
-        preset = change_preset(find_task(task).presets[budget], {"elmo": where, "epochs": 1})
+        preset = with_values(find_task(task).presets[budget], {"elmo": where, "epochs": 1}, "a task")
         plan = TaskPlan(task, DataFiles(data.train, data.dev), Path(folder), preset, budget)
         return float(train_task(plan, elmo=elmo).progress.history[0]["seconds"])
 

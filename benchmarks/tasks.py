@@ -36,9 +36,9 @@ from polyseme.reproduce.measurement import Missing, Shelf
 from polyseme.reproduce.paper import TABLE_1
 from polyseme.reproduce.task_parts import PLACES, is_in_table_1
 from polyseme.reproduce.task_runs import Conditions, TaskRun, training
+from polyseme.settings import read_changes
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.registry import MODULES, find_task
-from polyseme.tasks.run import read_changes
 from polyseme.tasks.training import TaskWatch
 from shared_data import DATA
 
@@ -72,7 +72,7 @@ def task_rows(choices: argparse.Namespace, task: str, elmo: Elmo | None) -> Iter
 
 def run_seeds(choices: argparse.Namespace, run: TaskRun, data: DataFiles, elmo: Elmo | None) -> list[float]:
     """Train, or go on, or take what is there; the score of the best network of each seed on a split."""
-    changes = read_changes(choices.changes)
+    changes = read_changes(find_task(run.task).presets[choices.budget], choices.changes, f"the task {run.task}")
     conditions = Conditions(choices.work, elmo, choices.model, choices.budget, changes)
     shelf = Shelf(choices.work / "results")
     watch = TaskWatch(said=_say, looked=lambda progress, _: _say(f"{run.task} {run.elmo} {progress.history[-1]}"))

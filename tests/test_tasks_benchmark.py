@@ -18,9 +18,10 @@ from helpers.small_lms import small_lm
 from helpers.toy_names import write_names
 from polyseme.formats.native import save_native
 from polyseme.reproduce import task_runs
+from polyseme.settings import with_changes
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.registry import find_task
-from polyseme.tasks.run import TaskPlan, change_preset, read_changes, train_task
+from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 
 SMALL = ["static=none", "characters=4", "hidden=8", "epochs=2", "batch=4"]
@@ -56,7 +57,7 @@ def run(tasks: ModuleType, monkeypatch: pytest.MonkeyPatch, *options: str) -> tu
 def test_a_row_has_the_scores_of_its_runs(tasks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,), table = run(tasks, monkeypatch, "--elmo", "none", "--seeds", "2")
     definition = find_task("ner")
-    preset = change_preset(definition.presets["cpu"], {**read_changes(SMALL), "elmo": "none"})
+    preset = with_changes(definition.presets["cpu"], [*SMALL, "elmo=none"])
     scores = []
     for seed in range(2):
         plan = TaskPlan("ner", find_data(tmp_path / "data/ner/uner-ewt"), tmp_path / f"run{seed}", preset, "cpu", seed)

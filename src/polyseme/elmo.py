@@ -23,12 +23,12 @@ from polyseme.bilm_config import BiLMConfig
 from polyseme.encoding import Encoding, Floats, Mix, joined_offsets, mix_weights
 from polyseme.engine.device_engine import DeviceEngine
 from polyseme.engine.engine import Engine
-from polyseme.engine.progress import Progress
 from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, FormatError, InputError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
+from polyseme.jobs.progress import Report, Work, working
 from polyseme.jobs.windows import windows
 from polyseme.nn.bilm import BiLM
 from polyseme.target import read_target
@@ -163,20 +163,25 @@ class Elmo:
         return torch.from_numpy(self.stored.indexer.batch(checked)).to(self.device)
 
     @overload
-    def encode(self, text: str) -> Encoding: ...
+    def encode(self, text: str, *, progress: Report | None = None) -> Encoding: ...
 
     @overload
-    def encode(self, text: list[str] | tuple[str, ...]) -> list[Encoding]: ...
+    def encode(self, text: list[str] | tuple[str, ...], *, progress: Report | None = None) -> list[Encoding]: ...
 
-    def encode(self, text: str | list[str] | tuple[str, ...]) -> Encoding | list[Encoding]:
-        """A text → its ``Encoding``; a list of texts → a list, in the same order."""
+    def encode(
+        self, text: str | list[str] | tuple[str, ...], *, progress: Report | None = None
+    ) -> Encoding | list[Encoding]:
+        """A text → its ``Encoding``; a list of texts → a list, in the same order.
+
+        ``progress`` is called with a ``polyseme.jobs.progress.Progress`` now and then, from whichever thread is ready.
+        """
         if isinstance(text, str):
-            return self._encode_all([self._prepare(text)])[0]
-        return self._encode_all([self._prepare(one) for one in _checked_list(text, "texts")])
+            return self._encode_all([self._prepare(text)], progress)[0]
+        return self._encode_all([self._prepare(one) for one in _checked_list(text, "texts")], progress)
 
-    def encode_tokens(self, sentences: Sequence[Sequence[str]]) -> list[Encoding]:
+    def encode_tokens(self, sentences: Sequence[Sequence[str]], *, progress: Report | None = None) -> list[Encoding]:
         """Sentences that are split into tokens already → one ``Encoding`` each, in the same order."""
-        return self._encode_all([self._prepare_tokens(one) for one in _checked_list(sentences, "sentences")])
+        return self._encode_all([self._prepare_tokens(one) for one in _checked_list(sentences, "sentences")], progress)
 
     def stream(self, texts: Iterable[Item]) -> Iterator[Encoding]:
         """Any iterable of texts (or of sentences of tokens) → their encodings, one by one, in constant memory."""
@@ -205,21 +210,21 @@ class Elmo:
         tokens = _checked_sentence(sentence)
         return _Text(" ".join(tokens), [tokens], joined_offsets(tokens))
 
-    def _encode_all(self, texts: list[_Text]) -> list[Encoding]:
+    def _encode_all(self, texts: list[_Text], progress: Report | None) -> list[Encoding]:
         windows = [texts] if self.state == "carry" else self._windows(texts)  # carried: one call is one batch
-        with Progress(sum(text.positions for text in texts), "encoding") as progress:
-            return [encoding for window in windows for encoding in self._encode_together(window, progress)]
+        with working("encoding", sum(text.positions for text in texts), progress) as work:
+            return [encoding for window in windows for encoding in self._encode_together(window, work)]
 
     def _windows(self, texts: Iterable[_Text]) -> Iterator[list[_Text]]:
         """Texts in groups of about ``WINDOW_POSITIONS``; one by one where state is carried from text to text."""
         return windows(texts, lambda text: text.positions, 0 if self.state == "carry" else WINDOW_POSITIONS)
 
-    def _encode_together(self, texts: list[_Text], progress: Progress | None = None) -> list[Encoding]:
+    def _encode_together(self, texts: list[_Text], progress: Work | None = None) -> list[Encoding]:
         sentences = [sentence for text in texts for sentence in text.sentences]
         layers = iter(self._run(sentences, progress))
         return [self._encoding(text, [next(layers) for _ in text.sentences]) for text in texts]
 
-    def _run(self, sentences: list[Sequence[str]], progress: Progress | None) -> list[Floats]:
+    def _run(self, sentences: list[Sequence[str]], progress: Work | None) -> list[Floats]:
         """Sentences → layers [L+1, N+2, W] each, boundaries included, from the state that ``self.state`` says."""
         if self.state == "carry":
             start = self._memory.rows(len(sentences)) if self._memory else None

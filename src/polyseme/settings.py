@@ -59,21 +59,35 @@ def settings_from(kind: type[T], values: Any, what: str) -> T:
 
 
 def with_values(settings: T, values: Mapping[str, Any], what: str) -> T:
-    """The same settings with other values for some names, nested or not."""
+    """The same settings with other values for some names, nested or dotted; the last one of a name counts."""
     wanted = {_find(settings, keys, what): value for keys, value in _leaves(values, settings)}
     return _rebuilt(settings, wanted)
 
 
 def with_changes(settings: T, changes: Sequence[str], what: str = "this") -> T:
-    """The same settings after ``key=value`` changes, values as in TOML; a bare word is text, or none."""
-    wanted = {}
+    """The same settings after ``key=value`` changes, as ``--set`` takes them."""
+    return with_values(settings, read_changes(settings, changes, what), what)
+
+
+def read_changes(settings: Any, changes: Sequence[str], what: str) -> dict[str, Any]:
+    """``key=value`` changes → values by dotted names; values are as in TOML, and a bare word is text, or none."""
+    found = {}
     for change in changes:
         key, equals, text = change.partition("=")
         if not equals:
             raise ConfigError(f"--set takes key=value, for example seed=1, but got {change!r}")
         keys = _find(settings, tuple(key.strip().split(".")), what)
-        wanted[keys] = _read_value(text.strip(), _hint(settings, keys), ".".join(keys))
-    return _rebuilt(settings, wanted)
+        found[".".join(keys)] = _read_value(text.strip(), _hint(settings, keys), ".".join(keys))
+    return found
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """What is allowed, for editors and other programs; names that do not exist are refused, as here."""
+    schema: dict[str, Any] = msgspec.json.schema(kind)
+    for described in schema.get("$defs", {}).values():
+        if described.get("type") == "object":
+            described["additionalProperties"] = False
+    return schema
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
@@ -192,7 +206,7 @@ def _leaves(values: Mapping[str, Any], settings: Any, at: Keys = ()) -> Iterator
         if is_dataclass(held) and isinstance(value, Mapping):
             yield from _leaves(value, held, (*at, name))
         else:
-            yield (*at, name), value
+            yield (*at, *name.split(".")), value
 
 
 def _hint(settings: Any, keys: Keys) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from polyseme.cli import prepare as verb
+from polyseme.cli import bars
 from polyseme.cli.app import app
 
 TEXT = "a b a\nc\n\na b d e\n"
@@ -96,7 +96,7 @@ def test_a_folder_that_is_no_corpus_is_refused() -> None:
 
 
 def test_where_nobody_watches_lines_tell_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(bars, "LINE_SECONDS", 0.0)
     lines = polyseme("news.txt", "--out", "corpus", "--lang", "whitespace").stderr.splitlines()
     assert lines[0].startswith("reading: 100%, 8 tokens, ")
     assert lines[1].startswith("numbering: 100%, 8 tokens, ")

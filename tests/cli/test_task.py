@@ -125,7 +125,7 @@ def test_every_choice_of_the_inputs_has_a_flag() -> None:
         ("train ner --data nowhere --out run", "nowhere"),
         ("train ner --data . --out run", "'train'"),
         ("train ner --data names --out run --set colour=1", "colour"),
-        ("train ner --data names --out run --set hidden", "name=value"),
+        ("train ner --data names --out run --set hidden", "key=value"),
         ("train ner --data names --out run --set hidden=many", "hidden"),
         ("train ner --data names --out run --layers top", "all, last"),
         ("train ner --data names --out run --model nowhere.zip", "nowhere.zip"),

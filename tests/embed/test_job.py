@@ -17,11 +17,12 @@ from polyseme.embed import about, read
 from polyseme.embed.compute import WindowLimits
 from polyseme.embed.description import Options
 from polyseme.embed.estimate import estimate
-from polyseme.embed.job import JobProgress, embed_files
+from polyseme.embed.job import embed_files
 from polyseme.embed.parts import LOCK, assemble, parts_folder
 from polyseme.embed.passages import Shard
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.jobs.locks import exclusive
+from polyseme.jobs.progress import Progress
 
 pytest.importorskip("pyarrow")
 
@@ -42,7 +43,7 @@ class Stop(Exception):
 
 
 def stop_after(windows: int):  # type: ignore[no-untyped-def]
-    def on_progress(progress: JobProgress) -> None:
+    def on_progress(progress: Progress) -> None:
         nonlocal windows
         windows -= 1
         if windows == 0:
@@ -54,7 +55,7 @@ def stop_after(windows: int):  # type: ignore[no-untyped-def]
 def interrupted(text: Path, out: Path, windows: int = 6, **options: object) -> None:
     """Leave a job unfinished, with parts."""
     with pytest.raises(Stop):
-        embed_files([text], out, tiny_elmo(), limits=SMALL, on_progress=stop_after(windows), **options)  # type: ignore[arg-type]
+        embed_files([text], out, tiny_elmo(), limits=SMALL, progress=stop_after(windows), **options)  # type: ignore[arg-type]
     assert not out.exists()
     assert list(parts_folder(out).glob("*/*.part"))
 
@@ -176,10 +177,10 @@ def test_a_resumed_job_gives_the_same_bytes(text: Path, suffix: str, options: Op
 def test_what_is_finished_is_not_computed_again(text: Path) -> None:
     out = text.with_name("out.npz")
     interrupted(text, out, windows=6)
-    seen: list[JobProgress] = []
-    embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True, on_progress=seen.append)
+    seen: list[Progress] = []
+    embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True, progress=seen.append)
     assert 0 < seen[-1].tokens < sum(len(line.split()) for line in LINES)
-    assert seen[-1].characters == seen[-1].total
+    assert seen[-1].done == seen[-1].total
 
 
 def test_an_unfinished_job_is_not_overwritten(text: Path) -> None:
@@ -207,7 +208,7 @@ def test_an_old_result_stays_until_the_new_one_is_complete(text: Path) -> None:
     embed_files([text], out, tiny_elmo())
     old = out.read_bytes()
     with pytest.raises(Stop):
-        embed_files([text], out, tiny_elmo(seed=1), limits=SMALL, on_progress=stop_after(6))
+        embed_files([text], out, tiny_elmo(seed=1), limits=SMALL, progress=stop_after(6))
     assert out.read_bytes() == old
 
 
@@ -268,7 +269,7 @@ def test_standard_input_is_read_once_and_can_be_resumed(
     give_standard_input(monkeypatch, text.read_text(encoding="utf-8"))
     out = tmp_path / "out.npz"
     with pytest.raises(Stop):
-        embed_files(["-"], out, tiny_elmo(), limits=SMALL, on_progress=stop_after(6))
+        embed_files(["-"], out, tiny_elmo(), limits=SMALL, progress=stop_after(6))
     give_standard_input(monkeypatch, "")
     embed_files(["-"], out, tiny_elmo(), limits=SMALL, resume=True)
     records = list(read(out))
@@ -288,9 +289,9 @@ def test_standard_input_of_an_earlier_job_is_not_taken(tmp_path: Path, monkeypat
 def test_bad_input_is_known_before_the_work_begins(text: Path) -> None:
     with text.open("ab") as file:
         file.write(b"caf\xe9\n")
-    seen: list[JobProgress] = []
+    seen: list[Progress] = []
     with pytest.raises(InputError, match=f"line {len(LINES) + 1} is not UTF-8"):
-        embed_files([text], text.with_name("out.npz"), tiny_elmo(), limits=SMALL, on_progress=seen.append)
+        embed_files([text], text.with_name("out.npz"), tiny_elmo(), limits=SMALL, progress=seen.append)
     assert not seen
     assert not text.with_name("out.npz").exists()
 
@@ -361,7 +362,7 @@ def test_merging_says_which_shares_are_missing(text: Path) -> None:
     with pytest.raises(JobError, match=r"2 of 3 shares .* \(1-of-3, 3-of-3\)"):
         assemble(out)
     with pytest.raises(Stop):
-        embed_files([text], out, elmo, limits=SMALL, shard=Shard(0, 3), on_progress=stop_after(3))
+        embed_files([text], out, elmo, limits=SMALL, shard=Shard(0, 3), progress=stop_after(3))
     embed_files([text], out, elmo, limits=SMALL, shard=Shard(2, 3))
     with pytest.raises(JobError, match=r"1 of 3 shares .* \(1-of-3\)"):
         assemble(out)

@@ -199,7 +199,7 @@ def test_a_job_that_another_version_began_goes_on(tmp_path: Path, text: Path, mo
 
     monkeypatch.setattr("polyseme.__version__", "0.0.9")
     with pytest.raises(KeyboardInterrupt):
-        embed_files([text], out, tiny_elmo(), limits=LIMITS, on_progress=stop)
+        embed_files([text], out, tiny_elmo(), limits=LIMITS, progress=stop)
     monkeypatch.undo()
     embed_files([text], out, tiny_elmo(), limits=LIMITS, resume=True)
     embed_files([text], tmp_path / "whole.h5", tiny_elmo(), limits=LIMITS)

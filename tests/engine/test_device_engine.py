@@ -11,8 +11,8 @@ import torch
 from helpers.random_models import TOKENS, random_model
 from polyseme.engine.device_engine import DeviceEngine
 from polyseme.engine.engine import Engine
-from polyseme.engine.progress import Progress
 from polyseme.engine.state import ReadingState
+from polyseme.jobs.progress import Work
 
 MANY = [[TOKENS[(7 * b + n) % len(TOKENS)] for n in range(b % 23)] for b in range(150)]
 
@@ -37,9 +37,9 @@ def test_it_says_what_the_engine_says(keep_boundaries: bool) -> None:
 
 
 def test_progress_is_told_every_position_once() -> None:
-    progress = Progress(0, "encoding")
-    DeviceEngine(random_model(), "cpu").encode(MANY, progress=progress)
-    assert progress.done == sum(len(sentence) + 2 for sentence in MANY)
+    work = Work("encoding", None, lambda progress: None)
+    DeviceEngine(random_model(), "cpu").encode(MANY, progress=work)
+    assert work.done == sum(len(sentence) + 2 for sentence in MANY)
 
 
 def test_a_batch_is_halved_until_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from helpers.random_models import SMALL, TOKENS, configs, random_model, sentences
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.engine.engine import Engine
-from polyseme.engine.progress import Progress
 from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import StoredModel
+from polyseme.jobs.progress import Work
 from polyseme.nn.bilm import BiLMState
 
 TOLERANCE = 1e-5
@@ -265,7 +265,7 @@ class TestLongSentences:
 
 
 def test_progress_is_told_every_position_once() -> None:
+    work = Work("encoding", None, lambda progress: None)
     engine = Engine(random_model())
-    progress = Progress(0, "encoding")
-    engine.encode(MANY, progress=progress)
-    assert progress.done == sum(len(sentence) + 2 for sentence in MANY)
+    engine.encode(MANY, progress=work)
+    assert work.done == sum(len(sentence) + 2 for sentence in MANY)

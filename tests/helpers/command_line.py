@@ -53,14 +53,15 @@ def refusal(*arguments: str) -> str:
     return sentence
 
 
-def start(*arguments: str, cwd: Path, **options: Any) -> subprocess.Popen[str]:
-    """A verb in a process of its own; standard output and error are pipes."""
+def start(*arguments: str, cwd: Path, on_terminal: int | None = None, **options: Any) -> subprocess.Popen[str]:
+    """A verb in a process of its own; standard output and error are pipes, or the given terminal."""
+    where = subprocess.PIPE if on_terminal is None else on_terminal
     return subprocess.Popen(
         [sys.executable, "-m", "polyseme", *arguments],
         cwd=cwd,
         env=os.environ | PLAIN,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=where,
+        stderr=where,
         encoding="utf-8",
         preexec_fn=_hear_interrupts if os.name == "posix" else None,
         **options,

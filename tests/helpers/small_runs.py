@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from helpers.tiny_models import tiny_elmo
+from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.registry import find_task
-from polyseme.tasks.run import Finished, TaskPlan, change_preset, train_task
+from polyseme.tasks.run import Finished, TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 
 #: For all tasks: no static vectors (they need a package), few filters, one rate for all epochs.
@@ -29,7 +30,7 @@ def small_run(task: str, folder: Path, train: Path, dev: Path, **changes: Any) -
     """Train, and load the run again from its folder."""
     model = folder / "bilm"
     tiny_elmo(lang="en").save_pretrained(model)
-    preset = change_preset(find_task(task).presets["cpu"], SMALL | {"model": str(model)} | changes)
+    preset = with_values(find_task(task).presets["cpu"], SMALL | {"model": str(model)} | changes, "a task")
     plan = TaskPlan(task, DataFiles(train, dev), folder / "run", preset, "cpu", cache=folder / "cache")
     finished = train_task(plan)
     return Task.load(folder / "run"), finished

@@ -16,10 +16,10 @@ import pytest
 from helpers.tiny_models import tiny_elmo, tiny_model
 from polyseme import Index
 from polyseme.embed.compute import WindowLimits
-from polyseme.embed.job import JobProgress
 from polyseme.errors import InputError, JobError
 from polyseme.formats.native import save_native
 from polyseme.index.builder import build_index
+from polyseme.jobs.progress import Progress
 
 LIMITS = WindowLimits(window=60, part=150)
 
@@ -57,9 +57,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def stopping_after(parts: int, folder: Path) -> object:
     """A report that interrupts the work after some windows."""
-    told: list[JobProgress] = []
+    told: list[Progress] = []
 
-    def report(progress: JobProgress) -> None:
+    def report(progress: Progress) -> None:
         told.append(progress)
         if len(told) > parts:
             raise KeyboardInterrupt
@@ -168,9 +168,9 @@ def test_a_finished_index_stays_as_it_is(text: Path, tmp_path: Path) -> None:
 
 
 def test_progress_reaches_the_end(text: Path, tmp_path: Path) -> None:
-    told: list[JobProgress] = []
+    told: list[Progress] = []
     build(text, tmp_path / "out", progress=told.append)
-    assert told[-1].characters == told[-1].total == sum(map(len, text.read_text().splitlines()))
+    assert told[-1].done == told[-1].total == sum(map(len, text.read_text().splitlines()))
     assert told[-1].tokens == len(text.read_text().split())
     assert [one.tokens for one in told] == sorted(one.tokens for one in told)
     assert len(Index.open(tmp_path / "out", tiny_elmo())) == told[-1].tokens

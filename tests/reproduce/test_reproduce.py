@@ -32,9 +32,10 @@ from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing
 from polyseme.reproduce.neighbour_questions import QUESTIONS, measure_neighbours
 from polyseme.senses.labelled import read_senses, tell_apart
+from polyseme.settings import with_values
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.registry import find_task
-from polyseme.tasks.run import TaskPlan, change_preset, train_task
+from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 from polyseme.tasks.treebank import read_treebank
 
@@ -56,7 +57,7 @@ def train_directly(
 ) -> tuple[float, TaskPlan]:
     definition, changes = find_task(task), TINY.changes[task]
     common = {"static": reproduced.static, "model": str(reproduced.model)}
-    preset = change_preset(definition.presets["cpu"], {**common, **changes, **choices})
+    preset = with_values(definition.presets["cpu"], {**common, **changes, **choices}, "a task")
     found = find_task_data(reproduced.data, task)
     assert not isinstance(found, Missing)
     plan = TaskPlan(task, found[1], folder, preset, "cpu", seed)

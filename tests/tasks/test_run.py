@@ -21,6 +21,7 @@ from polyseme.errors import ConfigError, FormatError, InputError, JobError
 from polyseme.formats.run_file import read_run_file
 from polyseme.jobs.manifests import read_values
 from polyseme.nn.mix import ScalarMix
+from polyseme.settings import with_values
 from polyseme.tasks import run as runs
 from polyseme.tasks import trained_task as task_module
 from polyseme.tasks import training
@@ -28,7 +29,7 @@ from polyseme.tasks.data_files import find_data
 from polyseme.tasks.definition import TrainingChoices
 from polyseme.tasks.inputs import InputChoices
 from polyseme.tasks.registry import MODULES, find_task
-from polyseme.tasks.run import Finished, TaskPlan, change_preset, train_task
+from polyseme.tasks.run import Finished, TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 from polyseme.tasks.training import TaskWatch, TrainingProgress, batches_of_epoch, new_optimizer, spread, take_share
 from polyseme.tasks.vectors import static, word_index
@@ -48,7 +49,7 @@ SMALL = {
 
 
 def plan(names: Path, out: Path, model: str, **changes: object) -> TaskPlan:
-    preset = change_preset(find_task("ner").presets["cpu"], {**SMALL, "model": model, **changes})
+    preset = with_values(find_task("ner").presets["cpu"], {**SMALL, "model": model, **changes}, "a task")
     return TaskPlan("ner", find_data(names), out, preset, "cpu", seed=3)
 
 
@@ -235,7 +236,7 @@ def test_other_vectors_under_the_same_name_are_another_run(names: Path, tmp_path
     vectors.write_text("ada 1 0\nbob 0 1\n", encoding="utf-8")
     chosen = plan(names, tmp_path / "run", model, elmo="none", static=str(vectors), epochs=1)
     train_task(chosen)
-    longer = replace(chosen, preset=change_preset(chosen.preset, {"epochs": 2}))
+    longer = replace(chosen, preset=with_values(chosen.preset, {"epochs": 2}, "a task"))
     assert train_task(longer, resume=True).progress.epoch == 2
     vectors.write_text("ada 1 0\nbob 0 9\n", encoding="utf-8")
     with pytest.raises(JobError, match='another run: vectors was "'):
@@ -277,7 +278,7 @@ def test_the_packages_vectors_are_known_by_name(names: Path, tmp_path: Path, mod
 
 def test_a_finished_run_may_go_on_with_more_epochs(finished: tuple[TaskPlan, Finished]) -> None:
     chosen, _result = finished
-    longer = replace(chosen, preset=change_preset(chosen.preset, {"epochs": 7, "patience": 9}))
+    longer = replace(chosen, preset=with_values(chosen.preset, {"epochs": 7, "patience": 9}, "a task"))
     assert train_task(longer, resume=True).progress.epoch == 7
     said = list[str]()
     train_task(longer, resume=True, watch=TaskWatch(said=said.append))
@@ -346,12 +347,12 @@ def test_a_name_is_one_choice_in_every_task(name: str) -> None:
     for preset in find_task(name).presets.values():
         parts = [{field.name for field in fields(part)} for part in (preset.network, preset.training, preset.inputs)]
         assert sum(map(len, parts)) == len(set.union(*parts))
-        assert change_preset(preset, {"layers": "last"}).inputs.layers == "last"
+        assert with_values(preset, {"layers": "last"}, "a task").inputs.layers == "last"
 
 
 def test_a_choice_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"colour.*hidden"):
-        change_preset(find_task("ner").presets["cpu"], {"colour": 1})
+        with_values(find_task("ner").presets["cpu"], {"colour": 1}, "a task")
     with pytest.raises(ConfigError, match="ner"):
         find_task("parsing")
 
@@ -362,14 +363,14 @@ def test_a_choice_that_does_not_exist_is_refused() -> None:
 )
 def test_a_choice_that_makes_no_sense_is_refused(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"{name} is {value}, but should be"):
-        change_preset(find_task("ner").presets["cpu"], {name: value})
+        with_values(find_task("ner").presets["cpu"], {name: value}, "a task")
 
 
 @pytest.mark.parametrize("name", ["rate", "clip", "weight_decay"])
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), -1.0])
 def test_rates_are_finite(name: str, value: float) -> None:
-    with pytest.raises(ConfigError, match=f"{name}.* finite"):
-        change_preset(find_task("ner").presets["cpu"], {name: value})
+    with pytest.raises(ConfigError, match=f"training.{name} is {value}, but should be a number"):
+        with_values(find_task("ner").presets["cpu"], {name: value}, "a task")
 
 
 def test_a_seed_has_bounds(names: Path, tmp_path: Path, model: str) -> None:

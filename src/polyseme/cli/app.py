@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from polyseme import __version__
+from polyseme.cli.bars import shown_progress
 from polyseme.cli.convert import convert
 from polyseme.cli.demo import demo
 from polyseme.cli.download_bar import shown_downloads
@@ -89,7 +90,8 @@ def in_one_sentence(verb: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(verb)
     def run(*args: Any, **options: Any) -> None:
         try:
-            with shown_downloads(quiet=bool(options.get("quiet"))):
+            quiet = bool(options.get("quiet"))
+            with shown_downloads(quiet), shown_progress(quiet):
                 verb(*args, **options)
             sys.stdout.flush()  # here and not at exit, where a reader that has gone would be a traceback
         except PolysemeError as error:

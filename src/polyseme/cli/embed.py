@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from polyseme.cli.bars import shown_duration
 from polyseme.cli.options import Device, Field, Kind, Lang, Model, OptionsFile, Quiet, State, TwoThreads
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
     from polyseme.embed.description import Options
     from polyseme.embed.estimate import Estimate
-    from polyseme.embed.job import JobProgress
     from polyseme.embed.parts import Summary
     from polyseme.embed.passages import Shard
 
@@ -118,23 +116,24 @@ def _run(
     quiet: bool,
 ) -> None:
     from polyseme.embed.job import embed_files
+    from polyseme.jobs.progress import Progress, current_listener
 
-    began, tokens = time.monotonic(), 0
+    began, last = time.monotonic(), Progress("embedding", 0, None)
+    show = current_listener()
 
-    def note(progress: JobProgress) -> None:
-        nonlocal tokens
-        tokens = progress.tokens
+    def note(progress: Progress) -> None:
+        nonlocal last
+        last = progress
         show(progress)
 
     try:
-        with _progress_bar(quiet) as show:
-            summary = embed_files(inputs, out, elmo, options, shard=share, resume=resume, on_progress=note)
+        summary = embed_files(inputs, out, elmo, options, shard=share, resume=resume, progress=note)
     except KeyboardInterrupt:
         if not quiet:
             typer.echo("interrupted; go on with the same command and --resume", err=True)
         raise
     if stats:
-        _print_stats(elmo, tokens, time.monotonic() - began)
+        _print_stats(elmo, last.tokens, time.monotonic() - began)
     if not quiet:
         typer.echo(_outcome(summary, out, share), err=True)
 
@@ -194,7 +193,7 @@ def _print_estimate(inputs: list[str], out: Path, elmo: Elmo, options: Options) 
     rows = [
         ("documents", f"{found.documents:,} of {found.characters:,} characters"),
         ("to encode", f"about {found.sentences:,} sentences, {found.tokens:,} tokens"),
-        ("time", f"about {_duration(found.seconds)}"),
+        ("time", f"about {shown_duration(found.seconds)}"),
         ("memory", _size(found.memory_bytes) if found.memory_bytes else "unknown"),
         ("file", f"about {_size(found.file_bytes)}"),
         ("disk", f"about {_size(found.disk_bytes)} while it runs, {_size(free)} free"),
@@ -208,39 +207,12 @@ def _print_stats(elmo: Elmo, tokens: int, seconds: float) -> None:
     cache = elmo.engine.cache
     held = cache.rows * elmo.config.projection * 4
     rows = [
-        ("time", _duration(seconds)),
+        ("time", shown_duration(seconds)),
         ("speed", f"{tokens / seconds:,.0f} tokens/s, {tokens:,} tokens in this run"),
         ("memory", _size(peak_memory()) if peak_memory() else "unknown"),
         ("cache", f"{cache.rows:,} token vectors, {_size(held)}; {cache.rate:.0%} of the distinct tokens were in it"),
     ]
     typer.echo("\n".join(f"{name:<10} {value}" for name, value in rows), err=True)
-
-
-@contextmanager
-def _progress_bar(quiet: bool) -> Iterator[Callable[[JobProgress], None]]:
-    """Tokens a second and the time left, on standard error where a person watches."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield lambda progress: None
-        return
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("embedding"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rate]}"))
-    bar = Bar(*columns, TimeRemainingColumn(), console=console, transient=True)
-    task = bar.add_task("embedding", total=None, rate="")
-
-    def show(progress: JobProgress) -> None:
-        bar.start()
-        rate = f"{progress.tokens:,} tokens, {progress.tokens / max(progress.seconds, 1e-9):,.0f}/s"
-        bar.update(task, completed=progress.characters, total=progress.total, rate=rate)
-
-    try:
-        yield show
-    finally:
-        bar.stop()
 
 
 def _size(count: float) -> str:
@@ -249,10 +221,3 @@ def _size(count: float) -> str:
             return f"{count:.0f} {unit}" if count >= 100 or unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, hours = seconds / 60, seconds / 3600
-    return f"{minutes:.0f} min" if minutes < 100 else f"{hours:.1f} h"

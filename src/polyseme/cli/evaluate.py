@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +13,7 @@ from polyseme.cli.options import Field, Lang, ModelArgument, TwoThreads
 from polyseme.cli.printing import escaped, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
+    from polyseme.jobs.progress import Work
     from polyseme.pretrain.training.evaluate_files import DocumentLikelihood
     from polyseme.pretrain.training.perplexity import Likelihood
 
@@ -62,6 +61,7 @@ def evaluate(
     """
     from polyseme.elmo import card_state
     from polyseme.formats.detect import load
+    from polyseme.jobs.progress import working
     from polyseme.pretrain.training.evaluate_files import evaluate_files
     from polyseme.pretrain.training.parallel import on_cores, parallel_threads
 
@@ -70,18 +70,16 @@ def evaluate(
     unit: Literal["line", "document"] = "document" if per_document or state == "carry" else "line"
     facts = {"model": model, "state": state, "vocabulary_size": len(stored.vocabulary or ())}
     report = _Report(facts, both=stored.config.bidirectional, per_document=per_document, as_json=as_json)
-    with on_cores(threads or parallel_threads()) as run, _progress(quiet) as show:
+    with on_cores(threads or parallel_threads()) as run, working("evaluating") as work:
         found = evaluate_files(stored, files, state=state, unit=unit, lang=lang, field=field, run=run)
-        report.print(_shown_while(found, show))
+        report.print(_shown_while(found, work))
 
 
-def _shown_while(
-    found: Iterator[DocumentLikelihood], show: Callable[[Likelihood], None]
-) -> Iterator[DocumentLikelihood]:
+def _shown_while(found: Iterator[DocumentLikelihood], work: Work) -> Iterator[DocumentLikelihood]:
     total = None
     for document in found:
         total = document.likelihood if total is None else total + document.likelihood
-        show(total)
+        work.reach(total.tokens, tokens=total.tokens, note=f"perplexity {total.perplexities[2]:,.1f} so far")
         yield document
 
 
@@ -147,24 +145,3 @@ class _Report:
             cells += [f"{figures['bits_per_byte']:.4f}", f"{figures['tokens']:,}", f"{figures['unknown_rate']:.2%}"]
             table.add_row(escaped(file), *([document] if self.per_document else []), *cells)
         print_table(table)
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[Likelihood], None]]:
-    """Tokens and perplexity so far, on standard error where a person watches."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal or os.environ.get("TERM") == "dumb":
-        yield lambda total: None
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("evaluating")
-
-        def show(total: Likelihood) -> None:
-            bar.update(task, description=f"{total.tokens:,} tokens, perplexity {total.perplexities[2]:,.1f} so far")
-
-        yield show

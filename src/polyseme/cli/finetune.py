@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyseme.cli.bars import is_first_process
 from polyseme.cli.options import (
     Changes,
     HeldOut,
@@ -20,7 +20,7 @@ from polyseme.cli.options import (
     TrainingDevice,
     TwoThreads,
 )
-from polyseme.cli.pretrain import progress
+from polyseme.cli.pretrain import shown_run
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def finetune(
     from polyseme.pretrain.recipe import load_recipe
     from polyseme.pretrain.training.finetuning import finetune as run_finetuning
     from polyseme.pretrain.training.parallel import parallel_threads
-    from polyseme.pretrain.training.pretraining import RunPlan, Watch, resumed_recipe
+    from polyseme.pretrain.training.pretraining import RunPlan, resumed_recipe
 
     changes = [*(change or []), *([f"budget.softmax_tokens={softmax_tokens}"] if softmax_tokens is not None else [])]
     chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "finetune", changes)
@@ -84,10 +84,8 @@ def finetune(
         device=device,
         threads=threads or parallel_threads(),
     )
-    speaks = os.environ.get("RANK", "0") == "0"
-    with progress(quiet or not speaks) as watch:
-        outcome = run_finetuning(plan, resume=resume, watch=watch or Watch())
-    if not speaks:
+    outcome = run_finetuning(plan, resume=resume, watch=shown_run(quiet, plan))
+    if not is_first_process():
         return
     _print(outcome, as_json)
     if not quiet:

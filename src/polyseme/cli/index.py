@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from polyseme.cli.options import Device, Field, Kind, Lang, Model, Quiet, State, TwoThreads, from_everywhere
-
-if TYPE_CHECKING:
-    from polyseme.embed.job import JobProgress
 
 
 def index(
@@ -57,18 +52,16 @@ def index(
         torch.set_num_threads(threads)
     elmo = Elmo.from_pretrained(model, device=device, state=state, lang=lang)
     try:
-        with _progress(quiet) as show:
-            built = Index.build(
-                elmo,
-                inputs,
-                out,
-                layers=chosen,
-                model=from_everywhere(model),
-                field=field,
-                kind=kind,
-                resume=resume,
-                progress=show,
-            )
+        built = Index.build(
+            elmo,
+            inputs,
+            out,
+            layers=chosen,
+            model=from_everywhere(model),
+            field=field,
+            kind=kind,
+            resume=resume,
+        )
     except KeyboardInterrupt:
         if not quiet:
             typer.echo("interrupted; go on with the same command and --resume", err=True)
@@ -89,20 +82,3 @@ def _layers(given: str) -> Literal["top", "all"] | list[int]:
         raise typer.BadParameter(
             f"{given!r} is neither top, all nor numbers as in 1,2", param_hint="--layers"
         ) from None
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[JobProgress], None] | None]:
-    """A bar on standard error, for work of more than a moment where a person watches."""
-    if quiet:
-        yield None
-        return
-    from polyseme.engine.progress import Progress as Bar
-
-    with Bar(1, "indexing") as bar:
-
-        def show(progress: JobProgress) -> None:
-            bar.total = progress.total
-            bar.advance(progress.characters - bar.done)
-
-        yield show

@@ -37,7 +37,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no next step.
 PreparedCorpus = Annotated[Path, typer.Argument(help="A folder that polyseme prepare wrote.", metavar="DIR")]
 RunFolder = Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")]
 Changes = Annotated[
-    list[str] | None, typer.Option("--set", help="Change one value of the recipe.", metavar="KEY=VALUE")
+    list[str] | None,
+    typer.Option("--set", help="Change one value, such as optimizer.rate=0.002; may be repeated.", metavar="KEY=VALUE"),
 ]
 HeldOut = Annotated[
     Path | None, typer.Option(help="Held-out text; without it the end of the corpus is held out.", metavar="FILE")

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,11 +13,7 @@ from polyseme.cli.options import Field, Quiet
 
 if TYPE_CHECKING:
     from polyseme.pretrain.corpus.corpus import CorpusMeta
-    from polyseme.pretrain.corpus.preparation import PrepareProgress, Report
     from polyseme.pretrain.corpus.statistics import CorpusStatistics
-
-#: What is done sooner needs no bar; where nobody watches, a line so often.
-BAR_AFTER_SECONDS, LINE_SECONDS = 2.0, 60.0
 
 
 def prepare(
@@ -66,18 +58,16 @@ def prepare(
         folder = _only_folder(corpus, stats)
     else:
         folder = out
-        with _progress(quiet) as report:
-            write_corpus(
-                corpus,
-                out,
-                lang=lang,
-                vocabulary_size=vocabulary_size,
-                min_count=min_count,
-                vocabulary=vocabulary,
-                workers=workers,
-                field=field,
-                progress=report,
-            )
+        write_corpus(
+            corpus,
+            out,
+            lang=lang,
+            vocabulary_size=vocabulary_size,
+            min_count=min_count,
+            vocabulary=vocabulary,
+            workers=workers,
+            field=field,
+        )
     prepared = open_corpus(folder)
     statistics = describe(prepared) if stats else None
     typer.echo(_as_json(prepared.meta, statistics) if as_json else _as_text(prepared.meta, statistics))
@@ -91,62 +81,6 @@ def _only_folder(corpus: list[str], stats: bool) -> Path:
     if stats:
         raise typer.BadParameter("give one prepared folder, or text files and --out DIR", param_hint="FILE")
     raise typer.BadParameter("say where to write the corpus", param_hint="--out")
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Report | None]:
-    """A bar where a person watches, a line a minute where not."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        with _bar() as report:
-            yield report
-    else:
-        yield _lines()
-
-
-@contextmanager
-def _bar() -> Iterator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[pace]}"), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    began = time.monotonic()
-    stages: dict[str, TaskID] = {}
-
-    def report(progress: PrepareProgress) -> None:
-        seconds = time.monotonic() - began
-        if seconds < BAR_AFTER_SECONDS:
-            return
-        bar.start()
-        if progress.stage not in stages:
-            stages[progress.stage] = bar.add_task(progress.stage, total=None, pace="")
-        total = progress.total or None
-        bar.update(stages[progress.stage], completed=progress.done, total=total, pace=_pace(progress, seconds))
-
-    try:
-        yield report
-    finally:
-        bar.stop()
-
-
-def _lines() -> Report:
-    began = last = time.monotonic()
-
-    def report(progress: PrepareProgress) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= LINE_SECONDS:
-            last = now
-            share = f"{progress.done / progress.total:.0%}, " if progress.total else ""
-            typer.echo(f"{progress.stage}: {share}{_pace(progress, now - began)}", err=True)
-
-    return report
-
-
-def _pace(progress: PrepareProgress, seconds: float) -> str:
-    return f"{progress.tokens:,} tokens, {progress.tokens / seconds:,.0f}/s"
 
 
 def _as_json(meta: CorpusMeta, statistics: CorpusStatistics | None) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from polyseme.cli.options import Model, Quiet, State, Threads, from_everywhere
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
-from polyseme.cli.task_output import watch_training
+from polyseme.cli.task_output import shown_training
 
 if TYPE_CHECKING:
     from polyseme.reproduce.measurement import Measurement
@@ -101,8 +101,7 @@ def reproduce(
             _print_estimate(wanted)
             return
     try:
-        with watch_training(quiet) as watch:
-            written = reproduction.run(watch, _say_nothing if quiet else _say_begun)
+        written = reproduction.run(shown_training(quiet), _say_nothing if quiet else _say_begun)
     except KeyboardInterrupt:
         if not quiet:
             typer.echo(f"interrupted; {out} has what was measured, and the same command goes on", err=True)

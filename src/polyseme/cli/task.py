@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyseme.cli.options import Device, Quiet, ResumeRun, RunFolder, State, Threads, from_everywhere
-from polyseme.cli.task_output import print_scores, print_summary, watch_training, write_pieces
+from polyseme.cli.options import Changes, Device, Quiet, ResumeRun, RunFolder, State, Threads, from_everywhere
+from polyseme.cli.task_output import print_scores, print_summary, shown_training, write_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,10 +64,13 @@ def train(
     ] = None,
     characters: Annotated[int | None, typer.Option(help="Filters over a token's characters; 0 for none.")] = None,
     character_dim: Annotated[int | None, typer.Option(help="Numbers of a character.")] = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Any other size or choice, such as hidden=100, epochs=5.", metavar="NAME=VALUE"),
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="A TOML file of choices: [network], [training], [inputs]; options count more.", metavar="FILE"
+        ),
     ] = None,
+    change: Changes = None,
     cache: Annotated[
         Path | None, typer.Option(help="Folder for the biLM's layers, if not the user's own.", metavar="DIR")
     ] = None,
@@ -91,8 +94,9 @@ def train(
     """
     import torch
 
+    from polyseme.settings import read_changes, read_toml, with_values
     from polyseme.tasks.registry import find_task
-    from polyseme.tasks.run import TaskPlan, change_preset, read_changes, train_task
+    from polyseme.tasks.run import TaskPlan, train_task
 
     definition = find_task(task)
     choices = {
@@ -108,14 +112,15 @@ def train(
         "character_dim": character_dim,
     }
     given = {name: value for name, value in choices.items() if value is not None}
-    preset = change_preset(definition.presets[budget], {**read_changes(change or []), **given})
+    preset, what = definition.presets[budget], f"the task {task}"
+    written = read_toml(config, "the configuration") if config else {}
+    preset = with_values(preset, {**written, **read_changes(preset, change or [], what), **given}, what)
     files = _data(definition, data, train_file, dev_file)
     if threads is not None:
         torch.set_num_threads(threads)
     plan = TaskPlan(task, files, out, preset, budget, seed, device, lang, state, cache)
     try:
-        with watch_training(quiet) as watch:
-            finished = train_task(plan, resume=resume, watch=watch)
+        finished = train_task(plan, resume=resume, watch=shown_training(quiet))
     except KeyboardInterrupt:
         if not quiet:
             typer.echo("interrupted; go on with the same command and --resume", err=True)

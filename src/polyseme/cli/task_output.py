@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,50 +17,24 @@ if TYPE_CHECKING:
     from polyseme.tasks.scores import Scores
     from polyseme.tasks.training import TaskWatch, TrainingProgress
 
-#: Where nobody watches, a line so often within an epoch.
-LINE_SECONDS = 60.0
 
-
-@contextmanager
-def watch_training(quiet: bool) -> Iterator[TaskWatch]:
-    """A bar for each epoch on a terminal, a line a minute where there is none, and a line for each look at dev."""
-    from polyseme.engine.progress import Progress as Bar
+def shown_training(quiet: bool) -> TaskWatch:
+    """A line for each look at dev."""
     from polyseme.tasks.training import TaskWatch
 
     if quiet:
-        yield TaskWatch()
-        return
-    bars: list[Bar] = []
-    said = [time.monotonic()]
-
-    def close() -> None:
-        if bars:
-            bars.pop().__exit__(None, None, None)
+        return TaskWatch()
 
     def say(line: str) -> None:
         typer.echo(line, err=True)
 
-    def stepped(progress: TrainingProgress, batches: int) -> None:
-        if not bars:
-            bars.append(Bar(batches, f"epoch {progress.epoch + 1}"))
-        bars[0].advance(progress.batch - bars[0].done)
-        if not sys.stderr.isatty() and time.monotonic() - said[0] >= LINE_SECONDS:
-            said[0] = time.monotonic()
-            mean = progress.loss / max(1, progress.batch)
-            say(f"epoch {progress.epoch + 1}: {progress.batch} of {batches} batches, loss {mean:.4f}")
-
     def looked(progress: TrainingProgress, scores: Scores) -> None:
-        close()
-        said[0] = time.monotonic()
         last = progress.history[-1]
         values = ", ".join(f"{name} {value:.2f}" for name, value in scores.values.items())
         best = " (best)" if progress.stale == 0 else ""
         say(f"epoch {progress.epoch}: loss {last['loss']:.4f}, dev {values}{best}, {last['seconds']:.0f} s")
 
-    try:
-        yield TaskWatch(say, stepped, looked)
-    finally:
-        close()
+    return TaskWatch(said=say, looked=looked)
 
 
 def print_scores(scores: Scores, as_json: bool, more: dict[str, Any] | None = None) -> None:

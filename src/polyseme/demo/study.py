@@ -12,9 +12,9 @@ import numpy as np
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats, unit
-from polyseme.engine.progress import Progress
 from polyseme.errors import ConfigError
 from polyseme.index.vector_index import Index, Neighbour, Occurrence
+from polyseme.jobs.progress import working
 from polyseme.lm.lexicon import Substitute
 from polyseme.lm.places import find_place
 from polyseme.senses.labelled import closeness, read_senses, target_layers
@@ -105,12 +105,12 @@ def text_lines(lang: str) -> list[str]:
 
 def index_text(elmo: Elmo, lines: Sequence[str], source: str) -> Index:
     """Every word of the sentences, in every layer."""
-    with Progress(len(lines), f"reading {source}") as progress:
+    with working(f"reading {source}", len(lines)) as work:
 
         def counted() -> Iterator[str]:
             for line in lines:
                 yield line
-                progress.advance(1)
+                work.advance(1)
 
         return Index.in_memory(elmo, counted(), source=source)
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,22 +39,12 @@ from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.input_files import describe_input
 from polyseme.jobs.locks import exclusive
 from polyseme.jobs.manifests import write_manifest
+from polyseme.jobs.progress import Report, working
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import Document, expand_inputs, read_documents
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
-
-
-@dataclass(frozen=True, slots=True)
-class JobProgress:
-    """How far a run is."""
-
-    characters: int  # of the input, read so far
-    total: int
-    sentences: int  # encoded in this run
-    tokens: int
-    seconds: float
 
 
 def embed_files(
@@ -67,7 +56,7 @@ def embed_files(
     shard: Shard | None = None,
     resume: bool = False,
     limits: WindowLimits | None = None,
-    on_progress: Callable[[JobProgress], None] | None = None,
+    progress: Report | None = None,
 ) -> Summary | None:
     """Embed all sentences of ``inputs`` into ``out`` (.hdf5, .h5, .parquet or .npz).
 
@@ -94,7 +83,7 @@ def embed_files(
             finished = resume and _is_finished(out, description, folder)
             if not finished:
                 write_manifest(folder / DESCRIPTION, description)
-                _compute(files, elmo, description, shard, folder, limits, on_progress)
+                _compute(files, elmo, description, shard, folder, limits, progress)
     except OSError as error:
         raise_if_disk_full(error, folder, "make room and go on with --resume; what is finished is safe")
         raise
@@ -167,10 +156,10 @@ def _compute(
     shard: Shard,
     folder: Path,
     limits: WindowLimits | None,
-    on_progress: Callable[[JobProgress], None] | None,
+    progress: Report | None,
 ) -> None:
     """Everything that is not in ``folder`` yet, or is damaged there, up to its mark of completeness."""
-    options, began, read = description.options, time.monotonic(), [0]
+    options, read = description.options, [0]
 
     def documents() -> Iterator[Document]:
         names = {file: source for source, file in files.items()}
@@ -179,13 +168,12 @@ def _compute(
             yield replace(document, source=names[document.source])
 
     def tell(done: Done) -> None:
-        if on_progress is not None:
-            seconds = time.monotonic() - began
-            on_progress(JobProgress(read[0], description.characters, done.sentences, done.tokens, seconds))
+        work.reach(read[0], tokens=done.tokens)
 
     limits = limits or WindowLimits.for_model(elmo, options)
-    repair_parts(documents, elmo, options, shard, folder, limits)
-    if not (folder / COMPLETE).exists():
-        read[0] = 0
-        compute_parts(documents(), elmo, options, shard, folder, limits=limits, on_window=tell)
-        mark_complete(folder)
+    with working("embedding", description.characters, progress) as work:
+        repair_parts(documents, elmo, options, shard, folder, limits)
+        if not (folder / COMPLETE).exists():
+            read[0] = 0
+            compute_parts(documents(), elmo, options, shard, folder, limits=limits, on_window=tell)
+            mark_complete(folder)

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from polyseme.engine.finite import refuse_infinite
 from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
-from polyseme.engine.progress import Progress
 from polyseme.engine.state import ReadingState
 from polyseme.engine.token_rows import CacheStats
 from polyseme.formats.model import StoredModel
+from polyseme.jobs.progress import Work
 
 if TYPE_CHECKING:
     from polyseme.nn.bilm import BiLMOutput
@@ -36,7 +36,7 @@ class DeviceEngine:
         start: ReadingState | None = None,
         *,
         keep_boundaries: bool = False,
-        progress: Progress | None = None,
+        progress: Work | None = None,
     ) -> list[Floats]:
         """As ``Engine.encode`` has it."""
         return self.encode_carrying(sentences, start, keep_boundaries=keep_boundaries, progress=progress)[0]
@@ -47,7 +47,7 @@ class DeviceEngine:
         start: ReadingState | None = None,
         *,
         keep_boundaries: bool = False,
-        progress: Progress | None = None,
+        progress: Work | None = None,
     ) -> tuple[list[Floats], ReadingState]:
         """As ``Engine.encode_carrying`` has it."""
         import torch

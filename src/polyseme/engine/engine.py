@@ -21,7 +21,6 @@ from polyseme.engine.compiled_tokens import CompiledTokenEncoder
 from polyseme.engine.finite import refuse_infinite
 from polyseme.engine.plan import plan_batches
 from polyseme.engine.pool import Job, Pool, check_threads
-from polyseme.engine.progress import Progress
 from polyseme.engine.reading_job import ReadingJob
 from polyseme.engine.recurrence import Direction
 from polyseme.engine.state import ReadingState
@@ -29,6 +28,7 @@ from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.token_rows import KEY_BYTES, Boundary, CacheStats, Key, TokenRows
 from polyseme.engine.weights import Precision, arrays, check_precision, layer_weights, token_weights
 from polyseme.formats.model import StoredModel
+from polyseme.jobs.progress import Work
 from polyseme.kernel.library import library
 
 Floats = npt.NDArray[np.float32]
@@ -93,7 +93,7 @@ class Engine:
         start: ReadingState | None = None,
         *,
         keep_boundaries: bool = False,
-        progress: Progress | None = None,
+        progress: Work | None = None,
     ) -> list[Floats]:
         """Sentences of tokens → for each, its layers [L+1, N, W] ([L+1, N+2, W] with ``keep_boundaries``).
 
@@ -108,7 +108,7 @@ class Engine:
         start: ReadingState | None = None,
         *,
         keep_boundaries: bool = False,
-        progress: Progress | None = None,
+        progress: Work | None = None,
     ) -> tuple[list[Floats], ReadingState]:
         """The same, and the state after each sentence."""
         final = ReadingState.zero(self.config, len(sentences))
@@ -120,7 +120,7 @@ class Engine:
         start: ReadingState | None,
         final: ReadingState | None,
         keep_boundaries: bool,
-        progress: Progress | None,
+        progress: Work | None,
     ) -> list[Floats]:
         config, lengths = self.config, [len(sentence) + 2 for sentence in sentences]
         kept = [length if keep_boundaries else length - 2 for length in lengths]
@@ -144,7 +144,7 @@ class Engine:
             refuse_infinite(layers, sentences, keep_boundaries)
         return layers
 
-    def _job(self, reading: ReadingJob, progress: Progress | None) -> Job:
+    def _job(self, reading: ReadingJob, progress: Work | None) -> Job:
         yield from self._directions[reading.direction].read(reading)
         if progress is not None and reading.direction == 0:
             progress.advance(reading.batch.positions)

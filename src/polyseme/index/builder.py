@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ import numpy as np
 
 from polyseme.embed.compute import Window, WindowLimits, encode_window, plan_windows
 from polyseme.embed.description import Options, size_of, survey
-from polyseme.embed.job import JobProgress
 from polyseme.embed.passages import Shard, read_passages
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.index.files import (
@@ -46,13 +44,12 @@ from polyseme.jobs.locks import exclusive
 from polyseme.jobs.manifests import write_manifest
 from polyseme.jobs.mapped import map_file
 from polyseme.jobs.pieces import Piece, check_piece, measure_piece
+from polyseme.jobs.progress import Report, working
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import Document, expand_inputs, read_documents
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
-
-Report = Callable[[JobProgress], None]
 
 #: Tokens that are encoded together, and tokens after which the work is safe; the result does not depend on the clock.
 LIMITS = WindowLimits(window=8192, part=65_536)
@@ -152,21 +149,18 @@ def _grow(
 ) -> None:
     """All sentences that are not in ``folder`` yet."""
     done = _Files(folder, description.layers)
-    options, began, read = Options(kind=description.kind, field=description.field), time.monotonic(), [0]
-    first = done.tokens
+    options, read, first = Options(kind=description.kind, field=description.field), [0], done.tokens
 
     def documents() -> Iterator[Document]:
         for document in read_documents(sources, kind=description.kind, field=description.field):
             read[0] += size_of(document)
             yield document
 
-    with done:
+    with done, working("indexing", description.characters, progress) as work:
         passages = read_passages(documents(), elmo.split, shard=Shard(), start=done.next)
         for window in plan_windows(passages, options, limits):
             done.add(elmo, window)
-            if progress is not None:
-                seconds = time.monotonic() - began
-                progress(JobProgress(read[0], description.characters, done.sentences, done.tokens - first, seconds))
+            work.reach(read[0], tokens=done.tokens - first)
     if not done.tokens:
         raise InputError(f"there is no word to index in {', '.join(sources)}")
 

@@ -23,7 +23,7 @@ from polyseme.embed.description import Options
 from polyseme.embed.passages import Shard, read_passages
 from polyseme.encoding import Floats
 from polyseme.errors import ConfigError, InputError
-from polyseme.index.builder import LIMITS, Report, build_index, refuse_carried_state
+from polyseme.index.builder import LIMITS, build_index, refuse_carried_state
 from polyseme.index.files import (
     SENTENCES,
     Arrays,
@@ -37,6 +37,7 @@ from polyseme.index.files import (
 from polyseme.index.occurrences import Neighbour, Occurrence
 from polyseme.index.search import nearest
 from polyseme.jobs.identity import refuse_other
+from polyseme.jobs.progress import Report
 from polyseme.lm.places import find_place
 from polyseme.text.readers import Document
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.elmo import Elmo
-from polyseme.engine.progress import Progress
+from polyseme.jobs.progress import working
 from polyseme.tasks.vectors.static import StaticVectors, load_static
 
 Tokens = Sequence[str]
@@ -81,9 +81,9 @@ def gather(vectors: FrozenVectors, sentences: Sequence[Tokens], title: str = "re
     total = sum(map(len, sentences))
     gathered = np.empty((vectors.layers, total, vectors.width), np.float16)
     start = 0
-    with Progress(total, title) as progress:
+    with working(title, total) as work:
         for sentence in vectors.stream(sentences):
             gathered[:, start : start + sentence.shape[1]] = sentence
             start += sentence.shape[1]
-            progress.advance(sentence.shape[1])
+            work.advance(sentence.shape[1], tokens=sentence.shape[1])
     return gathered

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from polyseme.engine.progress import Progress
 from polyseme.errors import InputError
+from polyseme.jobs.progress import working
 from polyseme.probes.frozen import FrozenVectors, Halves, gather
 from polyseme.tasks.treebank import TaggedSentence
 
@@ -130,7 +130,7 @@ def _fit(
     bias = torch.zeros(len(choices.decays), layers, 1, classes, requires_grad=True)
     optimizer = torch.optim.Adam([weight, bias], lr=choices.rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, choices.steps)
-    with Progress(choices.steps, "fitting the probe") as progress:
+    with working("fitting the probe", choices.steps) as work:
         for batch in _batches(count, choices):
             inputs = _standard(vectors[:, batch.numpy()], shift, scale)  # [L, B, W]
             logits = torch.matmul(inputs, weight) + bias  # [R, L, B, K]
@@ -141,7 +141,7 @@ def _fit(
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
-            progress.advance(1)
+            work.advance(1)
     return weight.detach(), bias.detach()
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from polyseme.elmo import Elmo, State
-from polyseme.engine.progress import Progress
 from polyseme.formats.model import StoredModel
+from polyseme.jobs.progress import working
 from polyseme.pretrain.training.evaluate_files import evaluate_files
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other, side_by_side
 from polyseme.pretrain.training.perplexity import Likelihood
@@ -50,10 +50,10 @@ def measure_likelihood(
     def measure(run: Runner) -> Likelihood:
         total = Likelihood()
         size = sum(len((document.text or "").encode("utf-8", "replace")) for document in read_documents([path]))
-        with Progress(size, f"predicting {path.name}") as progress:
+        with working(f"predicting {path.name}", size) as work:
             for document in evaluate_files(stored, [path], state=state, unit="document", lang=lang, run=run):
                 total += document.likelihood
-                progress.advance(document.likelihood.bytes)
+                work.advance(document.likelihood.bytes, tokens=document.likelihood.tokens)
                 if most is not None and total.tokens >= most:
                     break
         return total
@@ -95,9 +95,9 @@ def measure_word_senses(
 ) -> dict[str, Figures]:
     """F1 of the nearest sense in each layer and of the first sense, by set, and over all if they are several."""
     semcor = islice(read_sense_sentences(find_sense_files(folder, "semcor")[0]), most)
-    with Progress(sum(len(sentence.tokens) for sentence in semcor), "reading SemCor") as progress:
+    with working("reading SemCor", sum(len(sentence.tokens) for sentence in semcor)) as work:
         found: dict[str, SenseScore] = evaluate_senses(
-            vectors, folder, sets, lambda read: progress.advance(read - progress.done), most=most
+            vectors, folder, sets, lambda read: work.reach(read, tokens=read), most=most
         )
     if len(found) > 1:
         first, *others = found.values()

@@ -15,7 +15,6 @@ import numpy as np
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import unit
-from polyseme.engine.progress import Progress
 from polyseme.index.vector_index import Index, Neighbour
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place
@@ -59,15 +58,7 @@ def _index(elmo: Elmo, texts: Sequence[str], work: Path) -> Index:
     with replace_when_complete(path) as file:
         file.write(content)
     name = hashlib.sha256(f"{elmo.identity}\n{path}\n".encode() + content).hexdigest()[:10]
-    with Progress(sum(map(len, texts)), "indexing") as bar:
-        return Index.build(
-            elmo,
-            path,
-            work / name,
-            layers="top",
-            resume=True,
-            progress=lambda told: bar.advance(told.characters - bar.done),
-        )
+    return Index.build(elmo, path, work / name, layers="top", resume=True)
 
 
 def _ask(index: Index, elmo: Elmo, texts: Sequence[str], questions: Sequence[str], static: str) -> dict[str, Any]:

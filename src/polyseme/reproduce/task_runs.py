@@ -17,11 +17,12 @@ from polyseme.elmo import Elmo
 from polyseme.jobs.identity import digest
 from polyseme.jobs.input_files import sha256_of
 from polyseme.reproduce.measurement import Measurement, Result, slug
+from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Preset
 from polyseme.tasks.inputs import Where
 from polyseme.tasks.registry import find_task
-from polyseme.tasks.run import HISTORY, SCORES, TaskPlan, change_preset, describe, train_task
+from polyseme.tasks.run import HISTORY, SCORES, TaskPlan, describe, train_task
 from polyseme.tasks.trained_task import Task
 from polyseme.tasks.training import TaskWatch
 from polyseme.tasks.vectors.static import identify_static
@@ -134,12 +135,13 @@ def _settings(plan: TaskPlan, elmo: Elmo | None) -> dict[str, Any]:
 def _preset(run: TaskRun, conditions: Conditions) -> Preset[Any]:
     """A budget's sizes with the run's choices; epochs in which little is read are more in number."""
     choices = {"elmo": run.elmo, "layers": run.layers, "mix_penalty": run.penalty, "model": conditions.model}
-    preset = change_preset(find_task(run.task).presets[conditions.preset], {**conditions.changes, **choices})
+    what = f"the task {run.task}"
+    preset = with_values(find_task(run.task).presets[conditions.preset], {**conditions.changes, **choices}, what)
     if run.share == 1:
         return preset
     training, stretch = preset.training, _stretch(run.share)
     longer = {name: round(stretch * getattr(training, name)) for name in ("epochs", "patience", "halve_after")}
-    return change_preset(preset, {**longer, "share": run.share * training.share, "looks": LOOKS})
+    return with_values(preset, {**longer, "share": run.share * training.share, "looks": LOOKS}, what)
 
 
 def _stretch(share: float) -> float:

@@ -14,11 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
+from msgspec import Meta
 from torch import Tensor, nn
 
 from polyseme.errors import ConfigError
+from polyseme.settings import Count, Natural, NotNegative, Positive, Share, checked
 from polyseme.tasks.data_files import DataFiles, find_data
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.scores import Scores
@@ -35,34 +37,20 @@ Split = Callable[[str], list[Sentence]]
 class TrainingChoices:
     """How a network is trained."""
 
-    epochs: int = 20
-    batch: int = 32  #: examples in a batch
-    rate: float = 0.001
+    epochs: Count = 20
+    batch: Count = 32  #: examples in a batch
+    rate: Positive = 0.001
     optimizer: Literal["adam", "adadelta"] = "adam"
-    weight_decay: float = 0.0  #: of weight matrices
-    clip: float = 5.0  #: of the norm of all gradients
-    average: float = 0.0  #: decay of a moving average of the weights, which is scored and kept; 0 for none
-    patience: int = 5  #: epochs without a better score on dev, after which training ends
-    halve_after: int = 2  #: epochs without a better score, after which the rate is halved; 0 for never
-    share: float = 1.0  #: of the training examples, from the beginning of a shuffled list
-    looks: int = 0  #: examples of dev that are scored after each epoch, evenly spread; 0 for all
+    weight_decay: NotNegative = 0.0  #: of weight matrices
+    clip: Positive = 5.0  #: of the norm of all gradients
+    average: Share = 0.0  #: decay of a moving average of the weights, which is scored and kept; 0 for none
+    patience: Count = 5  #: epochs without a better score on dev, after which training ends
+    halve_after: Natural = 2  #: epochs without a better score, after which the rate is halved; 0 for never
+    share: Annotated[float, Meta(gt=0, le=1)] = 1.0  #: of the training examples, from the beginning of a shuffled list
+    looks: Natural = 0  #: examples of dev that are scored after each epoch, evenly spread; 0 for all
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "patience"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}, but should be at least 1")
-        if self.optimizer not in ("adam", "adadelta"):
-            raise ConfigError(f"optimizer is {self.optimizer!r}, but should be adam or adadelta")
-        if self.looks < 0:
-            raise ConfigError(f"looks is {self.looks}, but should be 0 for all of dev, or a number of examples")
-        if self.halve_after < 0:
-            raise ConfigError(f"halve_after is {self.halve_after}, but should be 0 for never, or a number of epochs")
-        if not 0 < self.share <= 1:
-            raise ConfigError(f"share is {self.share}, but should be above 0 and at most 1")
-        if not 0 <= self.average < 1:
-            raise ConfigError(f"average is {self.average}, but should be a decay from 0 to below 1")
-        if not (0 < self.rate < math.inf and 0 < self.clip < math.inf and 0 <= self.weight_decay < math.inf):
-            raise ConfigError("rate and clip should be finite and above 0, and weight_decay finite and not below")
+        checked(self)
 
 
 @dataclass(frozen=True, slots=True)

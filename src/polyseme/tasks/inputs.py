@@ -8,10 +8,9 @@ Sentences → ``Features`` → ``TokenBatch`` (no parameters) → ``TokenInputs`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from typing import Literal, TypedDict
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.nn.dropout import Dropout
 from polyseme.nn.mix import ScalarMix, normalise
+from polyseme.settings import Count, Natural, NotNegative, Share, checked
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling, SpellingCNN
 from polyseme.tasks.vectors.static import PACKAGE, StaticVectors
@@ -35,26 +35,19 @@ class InputChoices:
 
     elmo: Where = "input"  #: where ELMo enters the task's network
     layers: str = "all"  #: of the biLM: a mix of all, the last, or one by its number
-    mix_penalty: float = 0.001  #: λ of λ‖w‖² on the weights of the mix
-    elmo_dropout: float = 0.5
+    mix_penalty: NotNegative = 0.001  #: λ of λ‖w‖² on the weights of the mix
+    elmo_dropout: Share = 0.5
     layer_norm: bool = False  #: normalise each token's layers before they are mixed
     finetune: bool = False  #: train the biLM with the task instead of keeping it as it is
     model: str = "en"  #: anything that ``Elmo.from_pretrained`` takes
     static: str = PACKAGE  #: a file of word vectors, the name of the package's, or "none"
-    characters: int = 128  #: filters over the characters of a token; 0 for none
-    character_dim: int = 16
+    characters: Natural = 128  #: filters over the characters of a token; 0 for none
+    character_dim: Count = 16
 
     def __post_init__(self) -> None:
-        if self.elmo not in get_args(Where):
-            raise ConfigError(f"elmo is {self.elmo!r}, but should be one of: {', '.join(get_args(Where))}")
+        checked(self)
         if self.layers not in ("all", "last") and not (self.layers.isascii() and self.layers.isdecimal()):
             raise ConfigError(f"layers is {self.layers!r}, but should be all, last, or the number of a layer")
-        if not (math.isfinite(self.mix_penalty) and self.mix_penalty >= 0):
-            raise ConfigError(f"lambda is {self.mix_penalty}, but should be 0 or more")
-        if not 0 <= self.elmo_dropout < 1:
-            raise ConfigError(f"elmo_dropout is {self.elmo_dropout}, but should be a share from 0 to below 1")
-        if self.characters < 0 or self.character_dim < 1:
-            raise ConfigError("characters should be 0 or more, and character_dim at least 1")
         if self.elmo == "none" and self.static == "none" and self.characters == 0:
             raise ConfigError("with no ELMo, no static vectors and no characters, a token has no vector at all")
 

@@ -26,11 +26,11 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.elmo import Elmo
-from polyseme.engine.progress import Progress
 from polyseme.errors import ConfigError
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.jobs.home import home_folder
 from polyseme.jobs.locks import in_turn
+from polyseme.jobs.progress import Work, working
 from polyseme.jobs.windows import windows
 
 Halves = npt.NDArray[np.float16]
@@ -93,14 +93,14 @@ class LayerCache:
         self._open_segments(wanted.keys())
         missing = {key: s for key, s in wanted.items() if key not in self._places}
         groups = windows(missing, lambda key: len(missing[key]) * self._bytes_per_token, SEGMENT_BYTES)
-        with Progress(sum(len(s) for s in missing.values()), "reading with ELMo") as progress:
+        with working("reading with ELMo", sum(len(s) for s in missing.values())) as work:
             for keys in groups:
                 group = {key: missing[key] for key in keys}
                 tokens = sum(len(s) for s in group.values())
                 index = _HEAD.size + len(group) * (_DIGEST + _LENGTH.itemsize + _CHECKSUM.itemsize) + _CHECKSUM.itemsize
                 if not self._make_room(index + tokens * self._bytes_per_token):
                     break
-                self._add(group, progress)
+                self._add(group, work)
         left = sum(len(s) for key, s in wanted.items() if key not in self._places)
         return left / max(1, sum(map(len, wanted.values())))
 
@@ -156,14 +156,14 @@ class LayerCache:
         for encoding in self.elmo.stream(sentences):
             yield encoding.layers.transpose(1, 0, 2).astype(np.float16)
 
-    def _add(self, group: dict[bytes, Tokens], progress: Progress) -> None:
+    def _add(self, group: dict[bytes, Tokens], work: Work) -> None:
         path = self.folder / hashlib.sha256(b"".join(sorted(group))).hexdigest()[:32]
         with in_turn(path.with_name(path.name + ".lock")):
             if not self._open_segment(path, group.keys()):
-                self._write(path, group, progress)
+                self._write(path, group, work)
                 self._open_segment(path, group.keys())
 
-    def _write(self, path: Path, group: dict[bytes, Tokens], progress: Progress) -> None:
+    def _write(self, path: Path, group: dict[bytes, Tokens], work: Work) -> None:
         lengths = np.array([len(s) for s in group.values()], _LENGTH)
         head = _HEAD.pack(_MAGIC, len(group), self.elmo.config.layers + 1, self.elmo.config.width)
         index = head + b"".join(group) + lengths.tobytes()
@@ -173,7 +173,7 @@ class LayerCache:
             for rows in self._compute(list(group.values())):
                 file.write(np.ascontiguousarray(rows).tobytes())
                 checksums.append(_crc32(rows))
-                progress.advance(len(rows))
+                work.advance(len(rows), tokens=len(rows))
             index += np.array(checksums, _CHECKSUM).tobytes()
             file.write(index[-_CHECKSUM.itemsize * len(group) :])
             file.write(np.array(zlib.crc32(index), _CHECKSUM).tobytes())

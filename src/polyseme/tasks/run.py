@@ -8,9 +8,8 @@ RUN/scores.json          dev scores, per class, the learned mix weights         
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,8 @@ from polyseme.jobs.locks import exclusive
 from polyseme.jobs.manifests import write_json, write_manifest
 from polyseme.jobs.pieces import measure_piece
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices
-from polyseme.tasks.inputs import Features, InputChoices, LearnedMix, TokenInputs, open_elmo
+from polyseme.tasks.definition import Definition, Preset, Split
+from polyseme.tasks.inputs import Features, LearnedMix, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling
 from polyseme.tasks.registry import find_task
@@ -244,43 +243,3 @@ def _finish(plan: TaskPlan, place: Workplace, trained_on: int, dev: list[Any], p
         with suppress(MissingExtra):  # the numbers are in scores.json all the same
             draw_confusion(scores.confusion, plan.out / PICTURE, f"{place.definition.title}, dev")
     return Finished(scores, mixes, progress)
-
-
-def read_changes(changes: list[str]) -> dict[str, Any]:
-    """["hidden=100", "optimizer=adam"] → {"hidden": 100, "optimizer": "adam"}"""
-    found: dict[str, Any] = {}
-    for change in changes:
-        name, equals, value = change.partition("=")
-        if not equals:
-            raise ConfigError(f"{change!r} is no change of a choice; it should have the form name=value")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-def change_preset(preset: Preset[Any], changes: dict[str, Any]) -> Preset[Any]:
-    """A preset with other values: names of the network's, the training's or the inputs' fields."""
-    parts = {"network": asdict(preset.network), "training": asdict(preset.training), "inputs": asdict(preset.inputs)}
-    for name, value in changes.items():
-        home = next((part for part in parts.values() if name in part), None)
-        if home is None:
-            known = ", ".join(sorted({key for part in parts.values() for key in part}))
-            raise ConfigError(f"there is no choice {name!r}; there are: {known}")
-        home[name] = _of_the_same_kind(name, value, home[name])
-    return Preset(
-        type(preset.network)(**parts["network"]),
-        TrainingChoices(**parts["training"]),
-        InputChoices(**parts["inputs"]),
-    )
-
-
-def _of_the_same_kind(name: str, value: Any, before: Any) -> Any:
-    if isinstance(before, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(before, str) and not isinstance(value, str | bool):
-        return str(value)  # layers=1
-    if type(value) is not type(before):
-        raise ConfigError(f"{name} is {value!r}, but should be of the kind of {before!r}")
-    return value

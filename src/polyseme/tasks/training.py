@@ -18,6 +18,7 @@ from torch import Tensor
 
 from polyseme.errors import JobError
 from polyseme.jobs.interrupts import Stopped, deferred_interrupts
+from polyseme.jobs.progress import working
 from polyseme.nn.moving_average import MovingAverage
 from polyseme.tasks.definition import Definition, TaskNetwork, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features
@@ -123,17 +124,19 @@ def train(
     with deferred_interrupts() as stop_is_wanted:
         while not progress.finished(choices):
             order = batches_of_epoch(sizes, choices.batch, training.seed, progress.epoch)
-            for rows in order[progress.batch :]:
-                progress.loss += take_step(place, training, [examples[row] for row in rows])
-                progress.batch += 1
-                progress.seconds = time.monotonic() - began
-                watch.stepped(progress, len(order))
-                if stop_is_wanted():
-                    hooks.save_last()
-                    raise Stopped
-                if time.monotonic() - saved > CHECKPOINT_SECONDS:
-                    hooks.save_last()
-                    saved = time.monotonic()
+            with working(f"epoch {progress.epoch + 1}", len(order)) as work:
+                for rows in order[progress.batch :]:
+                    progress.loss += take_step(place, training, [examples[row] for row in rows])
+                    progress.batch += 1
+                    progress.seconds = time.monotonic() - began
+                    work.reach(progress.batch, note=f"loss {progress.loss / progress.batch:.4f}")
+                    watch.stepped(progress, len(order))
+                    if stop_is_wanted():
+                        hooks.save_last()
+                        raise Stopped
+                    if time.monotonic() - saved > CHECKPOINT_SECONDS:
+                        hooks.save_last()
+                        saved = time.monotonic()
             with training.average.in_place():
                 scores = evaluate(place, dev)
                 progress.seconds = time.monotonic() - began

@@ -26,10 +26,11 @@ from hypothesis import strategies as st
 
 from helpers.paths import DATA, needs
 from polyseme.errors import ConfigError, InputError, JobError, PolysemeError
+from polyseme.jobs.progress import Progress
 from polyseme.pretrain.corpus import chunks
 from polyseme.pretrain.corpus import preparation as prepare_module
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
-from polyseme.pretrain.corpus.preparation import PrepareProgress, prepare
+from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.text import tokenized
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
@@ -180,13 +181,13 @@ def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
 
 def test_progress_ends_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "CHUNK_CHARACTERS", 100)
-    seen: list[PrepareProgress] = []
+    seen: list[Progress] = []
     corpus_of(tmp_path, "é b c\n" * 200, progress=seen.append)
-    reading = [progress for progress in seen if progress.stage == "reading"]
+    reading = [progress for progress in seen if progress.title == "reading"]
     assert len(reading) > 5
     assert [progress.done for progress in reading] == sorted(progress.done for progress in reading)
     assert (reading[-1].done, reading[-1].total) == (1400, 1400)
-    assert seen[-1] == PrepareProgress("numbering", 600, 600, 600)
+    assert (seen[-1].title, seen[-1].done, seen[-1].total, seen[-1].tokens) == ("numbering", 600, 600, 600)
 
 
 @pytest.mark.shared

@@ -8,9 +8,10 @@ import pytest
 
 from helpers.paths import DATA, needs
 from polyseme.errors import InputError
+from polyseme.settings import with_values
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.pos.task import TASK, PosSentence
-from polyseme.tasks.run import TaskPlan, change_preset, train_task
+from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 from polyseme.text.tokenization import split_text
 
@@ -62,7 +63,7 @@ def test_it_learns_and_a_tag_that_training_never_saw_is_only_wrong(tmp_path: Pat
     strange = [(PosSentence(("cat", "sees", "7")), ["NOUN", "VERB", "NUM"])]
     (tmp_path / "dev.conllu").write_text("".join(TASK.write([*pairs, *strange])), encoding="utf-8")
     sizes = {"hidden": 8, "characters": 8, "static": "none", "model": model, "elmo": "both", "epochs": 8, "batch": 2}
-    preset = change_preset(TASK.presets["cpu"], {**sizes, "rate": 0.02})
+    preset = with_values(TASK.presets["cpu"], {**sizes, "rate": 0.02}, "a task")
     result = train_task(TaskPlan("pos", find_data(tmp_path), tmp_path / "run", preset))
     assert result.scores.values["accuracy"] == pytest.approx(100 * 16 / 17)
     (record,) = Task.load(tmp_path / "run").predict([["dog", "sees", "cat"]])

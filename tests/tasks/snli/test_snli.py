@@ -10,8 +10,9 @@ import pytest
 from helpers.small_runs import assert_it_learned, small_run
 from helpers.toy_data import LABEL_OF_WORD, SUBJECTS, write_pairs
 from polyseme.errors import InputError
+from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.run import TaskPlan, change_preset, train_task
+from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.snli.task import TASK, Snli
 from polyseme.tasks.trained_task import Task
 from polyseme.text.tokenization import split_text
@@ -38,7 +39,7 @@ def test_files_are_split_in_the_language_of_the_run(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Snli, "sentences", lambda self, pair: given.append(pair.premise) or (pair.premise,))
     path = write_pairs(tmp_path / "pairs.tsv", 1)
     small = {"elmo": "none", "static": "none", "characters": 4, "hidden": 4, "epochs": 1}
-    preset = change_preset(TASK.presets["cpu"], small)
+    preset = with_values(TASK.presets["cpu"], small, "a task")
     train_task(TaskPlan("snli", DataFiles(path, path), tmp_path / "run", preset, "cpu", lang="whitespace"))
     Task.load(tmp_path / "run").evaluate(path)
     assert set(given) == {tuple(text.split()) for text in SUBJECTS}  # "barks." is one token

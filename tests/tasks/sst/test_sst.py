@@ -10,9 +10,10 @@ import torch
 from helpers.paths import DATA, needs
 from helpers.small_features import WHERE, small_features, small_inputs
 from polyseme.errors import InputError
+from polyseme.settings import with_values
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.inputs import Where
-from polyseme.tasks.run import TaskPlan, change_preset, train_task
+from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.spans import Span
 from polyseme.tasks.sst.data import SstSentence, parse_tree
 from polyseme.tasks.sst.network import SstSizes
@@ -113,7 +114,7 @@ def test_it_learns_and_padding_does_not_matter(tmp_path: Path, model: str) -> No
         (tmp_path / f"{split}.txt").write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
     sizes = {"hidden": 12, "characters": 8, "static": "none", "model": model, "elmo": "both", "epochs": 12, "batch": 3}
     steady = {"rate": 0.01, "dropout": 0.0, "elmo_dropout": 0.0, "patience": 12, "halve_after": 0, "subtrees": False}
-    preset = change_preset(TASK.presets["cpu"], {**sizes, **steady})
+    preset = with_values(TASK.presets["cpu"], {**sizes, **steady}, "a task")
     result = train_task(TaskPlan("sst", find_data(tmp_path), tmp_path / "run", preset))
     assert result.scores.values["accuracy"] > 80
     task = Task.load(tmp_path / "run")

@@ -5,7 +5,7 @@ Only the table of distinct tokens is in memory; everything else is appended to f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyseme.jobs.progress import Work
 from polyseme.pretrain.corpus.chunks import EncodedChunk, Source, encode_chunk, read_chunks
 from polyseme.pretrain.corpus.corpus import U4, U8
 from polyseme.pretrain.corpus.ordered_map import map_in_order
@@ -48,9 +49,9 @@ def gather(
     *,
     lang: Language,
     workers: int,
-    progress: Callable[[int, int], None],
+    work: Work,
 ) -> Gathered:
-    """Write tokens.bin (provisional numbers), sentences.bin and documents.bin; ``progress(tokens, bytes_read)``."""
+    """Write tokens.bin (provisional numbers), sentences.bin and documents.bin; ``work`` is told the bytes read."""
     gathered = Gathered()
     chunks = map_in_order(partial(encode_chunk, lang=lang), read_chunks(sources), workers)
     with (
@@ -65,7 +66,7 @@ def gather(
                 chunk.begins_document[0] = True
             document_is_due = chunk.ends_document or (document_is_due and not len(chunk.lengths))
             _append(chunk, gathered, tokens, sentences, documents)
-            progress(gathered.tokens, chunk.bytes_read)
+            work.reach(chunk.bytes_read, tokens=gathered.tokens)
         _write(sentences, np.array([gathered.tokens], U8))
         _write(documents, np.array([gathered.sentences], U8))
     return gathered

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from polyseme.errors import ConfigError, InputError
 from polyseme.jobs.folders import folder_when_complete
 from polyseme.jobs.manifests import write_manifest
 from polyseme.jobs.pieces import measure_piece
+from polyseme.jobs.progress import Report, Work, working
 from polyseme.pretrain.corpus.chunks import Source, find_sources
 from polyseme.pretrain.corpus.corpus import META, TYPES_TEXT, U4, U8, VOCABULARY, CorpusMeta
 from polyseme.pretrain.corpus.gather import Gathered, gather
@@ -29,19 +29,6 @@ from polyseme.text.tokenization import split_text
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
 
 BLOCK = 1 << 20  # tokens, or types, at once
-
-
-@dataclass(frozen=True, slots=True)
-class PrepareProgress:
-    """How far the work is: of all input bytes while "reading", of all tokens while "numbering"."""
-
-    stage: str
-    tokens: int
-    done: int
-    total: int  # 0 where it cannot be told: standard input
-
-
-Report = Callable[[PrepareProgress], None]
 
 
 def prepare(
@@ -74,20 +61,15 @@ def prepare(
     split_text("a", lang)  # a tokeniser that does not work says so before anything starts
     if workers > 1:
         _refuse_local_function(lang)
-    report = progress or _no_report
     with folder_when_complete(Path(out)) as folder:
         described = tuple(source.describe() for source in sources)
-        total = sum(source.size or 0 for source in sources)
-        gathered = gather(
-            sources,
-            folder,
-            lang=lang,
-            workers=workers,
-            progress=lambda tokens, read: report(PrepareProgress("reading", tokens, read, total)),
-        )
+        size = sum(source.size or 0 for source in sources)  # 0 where it cannot be told: standard input
+        with working("reading", size or None, progress) as work:
+            gathered = gather(sources, folder, lang=lang, workers=workers, work=work)
         _refuse_empty(gathered, sources)
         order = _by_frequency(gathered)
-        _renumber(folder / "tokens.bin", order, gathered.tokens, report)
+        with working("numbering", gathered.tokens, progress) as work:
+            _renumber(folder / "tokens.bin", order, gathered.tokens, work)
         types, counts = _sorted_types(gathered, order)
         words = choose_words(types, counts.tolist(), gathered.sentences, choice)
         unknown = _write_types(folder, types, counts, words)
@@ -127,7 +109,7 @@ def _sorted_types(gathered: Gathered, order: NDArray[np.int64]) -> tuple[list[st
     return [words[number] for number in order.tolist()], gathered.counts[order]
 
 
-def _renumber(path: Path, order: NDArray[np.int64], tokens: int, report: Report) -> None:
+def _renumber(path: Path, order: NDArray[np.int64], tokens: int, work: Work) -> None:
     """Pass 2, in place: each provisional number becomes its rank."""
     ranks = np.empty(len(order), U4)
     ranks[order] = np.arange(len(order), dtype=U4)
@@ -137,7 +119,7 @@ def _renumber(path: Path, order: NDArray[np.int64], tokens: int, report: Report)
             block = np.frombuffer(file.read(BLOCK * U4.itemsize), U4)
             file.seek(start * U4.itemsize)
             file.write(ranks[block].tobytes())
-            report(PrepareProgress("numbering", tokens, start + len(block), tokens))
+            work.advance(len(block), tokens=len(block))
 
 
 def _write_types(folder: Path, types: list[str], counts: NDArray[np.int64], words: Vocabulary) -> int:
@@ -170,7 +152,3 @@ def _refuse_local_function(lang: Language) -> None:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _no_report(progress: PrepareProgress) -> None:
-    pass

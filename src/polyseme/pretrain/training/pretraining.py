@@ -12,8 +12,9 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from polyseme.formats.native import save_native
 from polyseme.jobs.interrupts import Stopped, deferred_interrupts
 from polyseme.jobs.locks import exclusive
 from polyseme.jobs.manifests import write_json
+from polyseme.jobs.progress import working
 from polyseme.nn.training_kernel import has_bfloat16
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
 from polyseme.pretrain.corpus.held_out import held_out_sentences
@@ -41,7 +43,16 @@ from polyseme.pretrain.training.parallel import Runner, after, on_cores, one_aft
 from polyseme.pretrain.training.perplexity import Likelihood, evaluate, warm_states
 from polyseme.pretrain.training.same_run import check_same_run, describe_texts
 from polyseme.pretrain.training.sampler import Sampler, SentenceSampler, WindowSampler
-from polyseme.pretrain.training.trainer import Hooks, StepReport, Training, look_at_held_out_text, new_optimizer, train
+from polyseme.pretrain.training.trainer import (
+    CheckpointDue,
+    Event,
+    Improved,
+    Looked,
+    StepReport,
+    Training,
+    new_optimizer,
+    train,
+)
 from polyseme.text.indexing import Indexer
 
 LAST, BEST, RECIPE, CURVE, MODEL, LOCK = (
@@ -149,63 +160,71 @@ class _Run:
     began: float  #: on the clock of this sitting, as if there had been no earlier ones and no time between them
 
     def to_the_end(self, runner: Runner, watch: Watch) -> Path:
-        out, training, first = self.plan.out, self.training, self.training.processes.first
-        new = training.step == 0 and training.best == math.inf
-        journal = Journal(out, after_step=-1 if new else training.step) if first else None
+        """Train, and do what each event of the training asks for."""
+        training, budget = self.training, self.plan.recipe.budget
+        is_new, first_tokens = training.step == 0 and training.best == math.inf, training.tokens
+        watch.started(training)
+        with (
+            self._journal(after_step=-1 if is_new else training.step) as journal,
+            deferred_interrupts() as stop_is_wanted,
+            working("training", budget.tokens) as work,
+        ):
 
-        def stop_if_wanted() -> None:
-            if training.processes.any(stop_is_wanted()):
-                raise Stopped
+            def stop_if_wanted() -> None:
+                if training.processes.any(stop_is_wanted()):
+                    raise Stopped
 
-        def stepped(report: StepReport) -> None:
-            if journal is not None:
-                journal.step(report)
-                watch.stepped(report)
-            stop_if_wanted()
+            validate = partial(self._validate, run=after(stop_if_wanted, runner))
+            try:
+                for event in train(training, runner, validate, look_first=is_new and self.plan.init is not None):
+                    self._keep(event, journal)
+                    if isinstance(event, StepReport):
+                        work.reach(event.tokens, tokens=event.tokens - first_tokens, note=_note(event, training))
+                    if training.processes.first:
+                        _tell(event, training, watch)
+                    if isinstance(event, StepReport):
+                        stop_if_wanted()
+            except Stopped:
+                self._keep(CheckpointDue(), journal)
+                training.processes.wait()  # torchrun ends all of them when one ends, and the first may still write
+                raise
+        if training.processes.first:
+            self._save_best()
+        training.processes.wait()
+        return self.plan.out / MODEL
 
-        def validate(training: Training) -> float:
-            model, indexer = training.model, self.indexer
-            start = warm_states(model, indexer) if self.plan.recipe.text.read == "windows" else None
-            found = evaluate(
-                model, self.held_out, self.corpus.vocabulary, indexer, after(stop_if_wanted, runner), start=start
-            )
-            likelihood = sum(found, Likelihood())
-            if journal is not None:
+    @contextmanager
+    def _journal(self, after_step: int) -> Iterator[Journal | None]:
+        """Open for more; only the first process writes one."""
+        if not self.training.processes.first:
+            yield None
+            return
+        with closing(Journal(self.plan.out, after_step=after_step)) as journal:
+            yield journal
+
+    def _validate(self, training: Training, run: Runner) -> Likelihood:
+        model, indexer = training.model, self.indexer
+        start = warm_states(model, indexer) if self.plan.recipe.text.read == "windows" else None
+        return sum(evaluate(model, self.held_out, self.corpus.vocabulary, indexer, run, start=start), Likelihood())
+
+    def _keep(self, event: Event, journal: Journal | None) -> None:
+        """Write what lasts."""
+        out, training = self.plan.out, self.training
+        match event:
+            case StepReport() if journal is not None:
+                journal.step(event)
+            case Looked(likelihood) if journal is not None:
                 journal.validation(training.step, training.tokens, likelihood, self._seconds())
                 journal.flush()
                 draw_curve(journal.path, out / CURVE)
-                watch.validated(training.tokens, likelihood)
-            return likelihood.perplexities[2]
-
-        def improved(training: Training) -> None:
-            save_checkpoint(training, out / BEST, self._about())
-            if first:  # so that it can be tried while the training goes on
-                self._save_model(training.tokens)
-
-        def checkpoint(training: Training) -> None:
-            if journal is not None:
-                journal.flush()
-            save_checkpoint(training, out / LAST, self._about())
-
-        hooks = Hooks(stepped, validate, improved, checkpoint)
-        watch.started(training)
-        with deferred_interrupts() as stop_is_wanted:
-            try:
-                if new and self.plan.init is not None:  # how good the weights are that it begins with
-                    look_at_held_out_text(training, hooks)
-                    checkpoint(training)
-                train(training, runner, hooks)
-            except Stopped:
-                checkpoint(training)
-                training.processes.wait()  # torchrun ends all of them when one ends, and the first may still write
-                raise
-            finally:
+            case Improved():
+                save_checkpoint(training, out / BEST, self._about())
+                if training.processes.first:  # so that it can be tried while the training goes on
+                    self._save_model(training.tokens)
+            case CheckpointDue():
                 if journal is not None:
-                    journal.close()
-        if first:
-            self._save_best()
-        training.processes.wait()
-        return out / MODEL
+                    journal.flush()
+                save_checkpoint(training, out / LAST, self._about())
 
     def _seconds(self) -> float:
         """Of all sittings so far."""
@@ -227,6 +246,18 @@ class _Run:
         out = self.plan.out
         card = run_card(self.plan, self.corpus, out, tokens=tokens)
         save_native(stored_model(self.training.model, self.indexer, self.corpus.vocabulary, card), out / MODEL)
+
+
+def _tell(event: Event, training: Training, watch: Watch) -> None:
+    match event:
+        case StepReport():
+            watch.stepped(event)
+        case Looked(likelihood):
+            watch.validated(training.tokens, likelihood)
+
+
+def _note(step: StepReport, training: Training) -> str:
+    return f"loss {step.loss:.3f}, rate {step.rate:.2g}, epoch {training.sampler.position['epoch'] + 1}"
 
 
 def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
     for every step:
         batches of text  →  losses and gradients  →  sum over processes  →  clip  →  update
-        now and then: look at held-out text, write a checkpoint, tell the user
+        now and then: look at held-out text, write a checkpoint
+
+The loop yields what happens as events; the run that consumes them writes and tells (``pretraining``).
 
 A recipe can give the first part of its budget to the softmax alone, while the biLM stays as it is. Each part has an
 optimiser and a rise and fall of the rate of its own.
@@ -43,6 +45,7 @@ from polyseme.pretrain.training.objective import (
 )
 from polyseme.pretrain.training.optimizer import Adagrad, AdamSettings, AdamW, Optimizer, clip_norm
 from polyseme.pretrain.training.parallel import Runner
+from polyseme.pretrain.training.perplexity import Likelihood
 from polyseme.pretrain.training.sampler import Sampler
 
 #: Steps between two updates of the moving average, which reads and writes all weights.
@@ -181,33 +184,51 @@ def train_step(training: Training, batches: Sequence[PackedBatch], softmax: Step
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
-    """What happens beside the updates; each is called by every process."""
+class Looked:
+    """Held-out text was read."""
 
-    stepped: Callable[[StepReport], None]
-    validate: Callable[[Training], float]  #: the average perplexity on held-out text
-    improved: Callable[[Training], None]
-    checkpoint: Callable[[Training], None]
+    likelihood: Likelihood
 
 
-def train(training: Training, run: Runner, hooks: Hooks) -> None:
-    """Until the budget is used up, or early stopping; a look that was due when a run was stopped comes first."""
+@dataclass(frozen=True, slots=True)
+class Improved:
+    """The weights that the model has at this moment are the best so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointDue:
+    """It is time to write the run to disk."""
+
+
+#: What happens in a run, in order; every process gets the same events.
+Event = StepReport | Looked | Improved | CheckpointDue
+Validate = Callable[[Training], Likelihood]
+
+
+def train(training: Training, run: Runner, validate: Validate, *, look_first: bool = False) -> Iterator[Event]:
+    """Until the budget is used up, or early stopping; a look that was due when a run was stopped comes first.
+
+    ``look_first`` says how good the weights are that it begins with.
+    """
     choice, budget = training.recipe.optimizer, training.recipe.budget
+    if look_first:
+        yield from look_at_held_out_text(training, validate)
+        yield CheckpointDue()
     batches = iter(training.sampler)
     saved = time.monotonic()
     while True:
         if look := look_is_due(training):
             if has_thawed(training):
                 training.optimizer = new_optimizer(choice, training.model)
-            look_at_held_out_text(training, hooks)
+            yield from look_at_held_out_text(training, validate)
         # The first process's clock, for all: what they save is of one step.
         if look or training.processes.agree(time.monotonic() - saved) > 60 * budget.checkpoint_minutes:
-            hooks.checkpoint(training)
+            yield CheckpointDue()
             saved = time.monotonic()
         if is_finished(training):
             return
         taken = [batch.to(training.model.device) for batch in take(batches, choice.accumulate)]
-        hooks.stepped(train_step(training, taken, step_softmax(training, taken), run))
+        yield train_step(training, taken, step_softmax(training, taken), run)
 
 
 def has_thawed(training: Training) -> bool:
@@ -229,15 +250,17 @@ def is_finished(training: Training) -> bool:
     return impatient or training.tokens >= budget.tokens
 
 
-def look_at_held_out_text(training: Training, hooks: Hooks) -> None:
-    """Validate, and keep the model if it is the best so far; the moving average in its place, if there is one."""
+def look_at_held_out_text(training: Training, validate: Validate) -> Iterator[Event]:
+    """Validate, and say if the model is the best so far; the moving average is in its place, if there is one."""
     with training.average.in_place():
-        perplexity = training.processes.agree(hooks.validate(training))
+        likelihood = validate(training)
+        yield Looked(likelihood)
+        perplexity = training.processes.agree(likelihood.perplexities[2])
         was_frozen = training.validated_at < training.recipe.budget.softmax_tokens
         training.validated_at = training.tokens
         if perplexity < training.best:
             training.best, training.since_best = perplexity, 0
-            hooks.improved(training)
+            yield Improved()
         elif not was_frozen:  # patience is with all weights
             training.since_best += 1
 

@@ -1,0 +1,96 @@
+"""How far a piece of work is: the library reports events, and whoever asked for the work may show them.
+
+    elmo.encode(texts, progress=print)          one call
+    with reporting_progress(show): …            everything in the block; so the command line draws its bars
+
+Nothing is drawn here. Work within work is not reported: a job that encodes tells of the job.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An event: so much of the work is done."""
+
+    title: str  #: what is being done: "encoding"
+    done: int  #: of ``total``, in whatever the work is measured by: tokens, characters, steps
+    total: int | None  #: None where nobody knows
+    tokens: int = 0  #: read in this run, where they are counted
+    seconds: float = 0.0  #: since the work began, in this run
+    note: str = ""  #: what else is worth saying: "loss 3.214"
+    ended: bool = False  #: nothing more will come of this work
+
+
+Report = Callable[[Progress], None]
+
+_listener: ContextVar[Report | None] = ContextVar("polyseme_progress", default=None)
+
+
+@contextmanager
+def reporting_progress(report: Report | None) -> Iterator[None]:
+    """Work that this thread begins within the block is told to ``report``; to nobody if it is None."""
+    token = _listener.set(report)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def current_listener() -> Report:
+    """Whoever listens here."""
+    return _listener.get() or _nobody
+
+
+class Work:
+    """A piece of work while it is being done; several threads may advance it."""
+
+    def __init__(self, title: str, total: int | None, report: Report) -> None:
+        self.title, self.total, self._report = title, total, report
+        self.done = self.tokens = 0
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+
+    def advance(self, count: int, *, tokens: int = 0, note: str = "") -> None:
+        """So much more is done."""
+        with self._lock:
+            self.done += count
+            self.tokens += tokens
+            self._tell(note)
+
+    def reach(self, done: int, *, tokens: int = 0, note: str = "") -> None:
+        """So much is done in all."""
+        with self._lock:
+            self.done, self.tokens = done, tokens
+            self._tell(note)
+
+    def end(self) -> None:
+        with self._lock:
+            self._tell("", ended=True)
+
+    def _tell(self, note: str, ended: bool = False) -> None:
+        seconds = time.monotonic() - self._began
+        self._report(Progress(self.title, self.done, self.total, self.tokens, seconds, note, ended))
+
+
+@contextmanager
+def working(title: str, total: int | None = None, report: Report | None = None) -> Iterator[Work]:
+    """Work that is told to ``report``, or to the listener of the block that this one is in.
+
+    Not for generators: what they set would hold for their caller between two items.
+    """
+    work = Work(title, total, report or current_listener())
+    with reporting_progress(None):
+        yield work
+    work.end()
+
+
+def _nobody(progress: Progress) -> None:
+    pass
