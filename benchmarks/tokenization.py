@@ -29,7 +29,7 @@ RESULTS = HERE / "results" / "tokenization.json"
 PAGE = HERE.parent / "docs" / "tokenization.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 
-TREEBANKS = {"en_ewt": "en", "ko_gsd": "ko", "zh_gsd": "zh", "zh_gsdsimp": "zh"}
+TREEBANKS = {"en_ewt": "en", "ko_gsd": "ko-eojeol", "zh_gsd": "zh", "zh_gsdsimp": "zh"}
 NAMES = {
     "en_ewt": "English EWT",
     "ko_gsd": "Korean GSD",

@@ -14,28 +14,27 @@ import argparse
 import lzma
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from learn_tagger import Floats, count_words, find_examples, learn
 from polyseme.text.chinese import (
+    CONTEXT,
     LONGEST,
     SLOT_BITS,
-    Codes,
-    Lexicon,
     find_features,
-    hash_strings,
     is_han,
     make_reading,
     may_part,
     read_codes,
 )
-
-Floats = npt.NDArray[np.float32]
+from polyseme.text.linear_tagger import Codes, Lexicon, sum_votes
 
 ROUNDS = 2  # of counting words in raw text
-EPOCHS, BATCH, RATE = 8, 256, 0.1
+EPOCHS, BATCH = 8, 256
 LEAST_COUNT, LEAST_RATE = 5, 4  # strings that are rarer, or less often words, are not worth a place in the lexicon
 
 
@@ -81,62 +80,13 @@ def read_labels(path: Path, reading: Codes) -> tuple[Codes, npt.NDArray[np.bool_
     return codes, labels
 
 
-def learn(slots: npt.NDArray[np.uint32], labels: npt.NDArray[np.bool_]) -> Floats:
-    """Logistic regression by AdaGrad, mean of the second half of the epochs. ``slots`` is [examples, F]."""
-    weights = np.zeros(1 << SLOT_BITS, np.float32)
-    squares = np.full_like(weights, 1e-3)
-    mean = np.zeros_like(weights)
-    order = np.random.default_rng(0)
-    for epoch in range(EPOCHS):
-        shuffled = order.permutation(len(slots))
-        for start in range(0, len(slots), BATCH):
-            batch = slots[shuffled[start : start + BATCH]]
-            error = 1 / (1 + np.exp(-weights[batch].sum(axis=1))) - labels[shuffled[start : start + BATCH]]
-            touched, which = np.unique(batch, return_inverse=True)
-            gradient = np.bincount(which.ravel(), np.repeat(error, batch.shape[1])).astype(np.float32)
-            squares[touched] += gradient**2
-            weights[touched] -= RATE * gradient / np.sqrt(squares[touched])
-        if epoch >= EPOCHS // 2:
-            mean += weights / (EPOCHS - EPOCHS // 2)
-    return mean
-
-
 def end_probabilities(codes: Codes, lexicon: Lexicon, weights: Floats) -> Floats:
     """How surely a word ends after each place of a long text."""
-    result = np.empty(len(codes), np.float32)
-    for start in range(0, len(codes), 1 << 16):
-        left = min(start, LONGEST)
-        slots = find_features(codes[start - left : start + (1 << 16) + LONGEST], lexicon)
-        votes = weights[slots].sum(axis=0)[left : left + (1 << 16)]
-        result[start : start + (1 << 16)] = 1 / (1 + np.exp(-votes))
-    result[:-1][~is_han(codes[:-1]) | ~is_han(codes[1:])] = 1
+    between = is_han(codes)[:-1] & is_han(codes)[1:]
+    votes = sum_votes(codes, between, partial(find_features, lexicon=lexicon), weights, CONTEXT)
+    result: Floats = 1 / (1 + np.exp(-votes))
+    result[:-1][~between] = 1
     return result
-
-
-def count_words(codes: Codes, ends: Floats) -> Lexicon:
-    """How often strings of Han characters are words, as a table; of two in one slot the more frequent stays."""
-    han = is_han(codes)
-    begins = np.concatenate([[np.float32(1)], ends[:-1]])
-    hashes, rates, counts = [], [], []
-    for length, of_length in enumerate(hash_strings(codes), start=1):
-        places = np.flatnonzero(np.lib.stride_tricks.sliding_window_view(han, length).all(axis=1))
-        word = begins[places] * ends[places + length - 1]
-        for inner in range(length - 1):
-            word *= 1 - ends[places + inner]
-        strings, which, count = np.unique(of_length[places], return_inverse=True, return_counts=True)
-        rate = (np.bincount(which, word) + 0.1) / (count + 1)
-        level = np.clip(np.round(np.log2(rate / (1 - np.minimum(rate, 0.999)))) + 8, 1, 15)  # log odds in four bits
-        kept = (count >= LEAST_COUNT) & ((level >= LEAST_RATE) | (length == 1))
-        hashes.append(strings[kept])
-        rates.append(level[kept].astype(np.uint16))
-        counts.append(count[kept])
-    order = np.argsort(np.concatenate(counts), kind="stable")
-    string = np.concatenate(hashes)[order]
-    lexicon = np.zeros(1 << SLOT_BITS, np.uint16)
-    lexicon[string >> np.uint32(32 - SLOT_BITS)] = ((string & np.uint32(0xFFF)) << np.uint32(4)).astype(
-        np.uint16
-    ) | np.concatenate(rates)[order]
-    return lexicon
 
 
 def read_raw_text(folder: Path) -> str:
@@ -153,14 +103,18 @@ def main() -> None:
     simplified = pair_characters(arguments.data / "ner/zh-uner-gsd/zh_gsd-ud-train.iob2.xz", train)
     reading = make_reading(simplified)
     codes, labels = read_labels(train, reading)
-    examples = np.flatnonzero(may_part(codes))
+    asked = may_part(codes)
     raw, _ = read_codes(read_raw_text(arguments.data / "corpora/zh"), reading)
 
-    lexicon = np.zeros(1 << SLOT_BITS, np.uint16)
-    weights = learn(find_features(codes, lexicon).T[examples], labels[examples])
+    def learn_with(lexicon: Lexicon) -> Floats:
+        slots = find_examples(codes, asked, partial(find_features, lexicon=lexicon), CONTEXT)
+        return learn(slots, labels[:-1][asked], 1 << SLOT_BITS, epochs=EPOCHS, batch=BATCH)
+
+    weights = learn_with(lexicon := np.zeros(1 << SLOT_BITS, np.uint16))
     for _ in range(ROUNDS):
-        lexicon = count_words(raw, end_probabilities(raw, lexicon, weights))
-        weights = learn(find_features(codes, lexicon).T[examples], labels[examples])
+        ends = end_probabilities(raw, lexicon, weights)
+        lexicon = count_words(raw, ends, is_han(raw), LONGEST, 1 << SLOT_BITS, LEAST_COUNT, LEAST_RATE)
+        weights = learn_with(lexicon)
 
     scale = 127 / np.abs(weights).max()
     small = np.round(weights * scale).astype(np.int8)

@@ -63,7 +63,8 @@ ROWS = rows("senses.tsv")
 
 
 def content_words(row: Row) -> set[str]:
-    (sentence,) = split_text(read_target(row[3])[0], row[0])
+    lang = "ko-eojeol" if row[0] == "ko" else row[0]  # particles and endings are no content words
+    (sentence,) = split_text(read_target(row[3])[0], lang)
     words = {token.lower() for token in sentence.tokens if token[0].isalnum() or token[0] == "'"}
     return {word for word in words - FUNCTION_WORDS[row[0]] if not word.startswith(row[1])}
 

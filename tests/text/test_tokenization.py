@@ -78,7 +78,7 @@ def test_english_sentences_end_where_a_reader_would_end_them(text: str, expected
     ],
 )
 def test_korean_words_stand_between_spaces_and_polite_endings_end_sentences(text: str, expected: str) -> None:
-    assert words(text, "ko") == expected
+    assert words(text, "ko-eojeol") == expected
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_whitespace_takes_the_tokens_as_they_are() -> None:
     )
 
 
-@pytest.mark.parametrize("lang", ["en", "ko", "zh", "xx", "whitespace"])
+@pytest.mark.parametrize("lang", ["en", "ko", "ko-eojeol", "zh", "xx", "whitespace"])
 @pytest.mark.parametrize("text", ["", " ", "\n", "\r\n \t\u3000\n"])
 def test_nothing_gives_no_sentence(text: str, lang: str) -> None:
     assert split_text(text, lang) == []

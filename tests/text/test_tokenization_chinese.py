@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyseme.text import chinese
+from polyseme.text import chinese, linear_tagger
 from polyseme.text.tokenization import split_text
 
 TEXT = "在1928年，瓦德·丹路殊（Walter Damrosch）指揮紐約愛樂演出。\n中国人民银行行长说：“你好！”然后走了。" * 3
@@ -27,7 +27,7 @@ def test_traditional_is_read_as_simplified_and_classes_as_one_character() -> Non
 
 def test_a_hash_depends_on_the_string_alone() -> None:
     codes = np.array([7, 8, 9, 7, 8, 9, 7], np.uint32)
-    hashes = chinese.hash_strings(codes)
+    hashes = linear_tagger.hash_strings(codes, chinese.LONGEST)
     assert hashes.shape == (chinese.LONGEST, 7)
     for length in range(1, 4):
         assert hashes[length - 1, 0] == hashes[length - 1, 3]
@@ -38,13 +38,13 @@ def test_a_string_that_is_not_in_the_lexicon_has_no_rate() -> None:
     hashes = np.array([0x12345678, 0x12345679, 0x00000678], np.uint32)
     lexicon = np.zeros(1 << chinese.SLOT_BITS, np.uint16)
     lexicon[0x12345] = 0x678 << 4 | 9
-    assert chinese.look_up(lexicon, hashes).tolist() == [9, 0, 0]
+    assert linear_tagger.look_up(lexicon, hashes).tolist() == [9, 0, 0]
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 5, 7, 64])
 def test_the_size_of_the_pieces_does_not_matter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = split_text(TEXT, "zh")
-    monkeypatch.setattr(chinese, "_CHUNK", chunk)
+    monkeypatch.setattr(linear_tagger, "_CHUNK", chunk)
     assert split_text(TEXT, "zh") == whole
 
 

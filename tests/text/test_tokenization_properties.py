@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polyseme.text.tokenization import Sentence, split_text
 
-LANGUAGES = ["en", "ko", "zh", "xx", "whitespace"]
+LANGUAGES = ["en", "ko", "ko-eojeol", "zh", "xx", "whitespace"]
 
 # Any code point, lone surrogates and NUL too, mixed with what the rules look for.
 WATCHED = (
@@ -48,7 +48,7 @@ def test_a_line_is_split_the_same_wherever_it_stands(lang: str, lines: list[str]
     assert together == [sentence.tokens for line in lines for sentence in split_text(line, lang)]
 
 
-@pytest.mark.parametrize("lang", ["ko", "xx", "whitespace"])
+@pytest.mark.parametrize("lang", ["ko-eojeol", "xx", "whitespace"])
 @given(text=TEXTS)
 def test_tokens_joined_by_spaces_stay_these_tokens(lang: str, text: str) -> None:
     tokens = flat(split_text(text, lang))

@@ -1,7 +1,8 @@
 """The model card: README.md with the front matter that model hubs read.
 
 The machine-readable fields live in config.json; this file is written from them and never read back. Fields:
-``name``, ``languages`` (codes), ``licence``, ``description``, ``tokenization``, ``training``, and what a model adds.
+``name``, ``languages`` (codes), ``licence``, ``description``, ``tokenization``, ``unit`` (where a token is no word:
+"morpheme"), ``training``, and what a model adds.
 A field that holds fields of its own, or a list of them, becomes a section.
 """
 

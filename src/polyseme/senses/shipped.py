@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polyseme.text.tokenization import language_code
+
 DATA = Path(__file__).parent / "data"
 #: Ambiguous words: language, word, sense, a sentence with the word in brackets.
 SENSES = DATA / "senses.tsv"
@@ -11,5 +13,5 @@ SENSES = DATA / "senses.tsv"
 
 def shipped_text(lang: str) -> Path | None:
     """A small text in the public domain, one sentence a line; None for a language that has none."""
-    path = DATA / f"text-{lang}.txt"
+    path = DATA / f"text-{language_code(lang)}.txt"
     return path if path.is_file() else None

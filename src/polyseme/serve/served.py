@@ -23,6 +23,7 @@ from polyseme.lm.lexicon import Lexicon
 from polyseme.senses.sense_map import SenseMap, map_senses
 from polyseme.senses.shipped import shipped_text
 from polyseme.serve.limits import Refusal
+from polyseme.text.tokenization import language_code
 
 IndexState = Literal["none", "building", "ready", "failed"]
 
@@ -82,7 +83,7 @@ class ServedModel:
         return {
             "name": self.name,
             "source": self.source,
-            "lang": self.elmo.lang,
+            "lang": language_code(self.elmo.lang),
             "state": self.elmo.state,
             "layers": self.layers,
             "width": self.elmo.config.width,

@@ -4,7 +4,7 @@
     # [Sentence(tokens=['Mr.', 'Bush', 'did', "n't", 'go', '.'], offsets=[(0, 3), (4, 8), …]), Sentence(…)]
 
 A token is exactly ``text[start:end]`` and holds no whitespace; every other character is in one token. The words are
-those of the Universal Dependencies treebanks; docs/tokenization.md says how closely.
+those of the Universal Dependencies treebanks, Korean ones parted into morphemes; docs/tokenization.md says how closely.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from polyseme.text import any_language, chinese, english, korean
+from polyseme.text import any_language, chinese, english, eojeol, korean
+from polyseme.text.linear_tagger import cut
 from polyseme.text.own_tokenizer import Language, added_tokenizer, split_with
 from polyseme.text.sentences import split_sentences
 
 Span = tuple[int, int]
 
 #: Names that no package can take.
-BUILT_IN = frozenset({"any", "en", "ko", "protein", "whitespace", "zh"})
+BUILT_IN = frozenset({"any", "en", "ko", "ko-eojeol", "protein", "whitespace", "zh"})
+
+#: What a token of a language is, where it is smaller than a word of the treebanks; a model's card notes it.
+UNITS = {"ko": "morpheme"}
 
 _LINE = re.compile(r"[^\r\n]+")
 _CHUNK = re.compile(r"\S+")
@@ -35,11 +39,17 @@ class Sentence:
     offsets: list[Span]
 
 
+def language_code(lang: str) -> str:
+    """The language of a text that is split so: "ko" for "ko-eojeol"."""
+    return lang.removesuffix("-eojeol")
+
+
 def split_text(text: str, lang: Language = "en") -> list[Sentence]:
     """Split a text into sentences and tokens; a line end always ends a sentence.
 
-    ``lang`` is "en", "ko" or "zh"; any other language gets rules for all scripts; "whitespace" is for text that is
-    split already: one sentence a line, a space between tokens; "protein" for sequences: one a line, a token a residue.
+    ``lang`` is "en", "ko" (morphemes), "ko-eojeol" (what stands between spaces) or "zh"; any other language gets rules
+    for all scripts; "whitespace" is for text that is split already: one sentence a line, a space between tokens;
+    "protein" for sequences: one a line, a token a residue.
     A function of your own may stand in its place, or the name of one that a package adds: see ``own_tokenizer``.
     """
     if not isinstance(lang, str):
@@ -55,8 +65,14 @@ def _line_splitter(text: str, lang: str) -> Callable[[int, int], list[list[Span]
     """A function that splits one line of the text, given by its start and end, into sentences of words."""
     if lang == "en":
         return lambda start, end: split_sentences(text, english.find_words(text, start, end))
+    if lang == "ko-eojeol":
+        return lambda start, end: eojeol.find_sentences(text, start, end)
     if lang == "ko":
-        return lambda start, end: split_sentences(text, korean.find_words(text, start, end), korean.POLITE)
+        morpheme_ends = korean.find_morpheme_ends(text)
+        return lambda start, end: [
+            [morpheme for span in spans for morpheme in cut(span, morpheme_ends)]
+            for spans in eojeol.find_sentences(text, start, end)
+        ]
     if lang == "zh":
         word_ends = chinese.find_word_ends(text)
         return lambda start, end: split_sentences(text, chinese.find_words(text, start, end, word_ends))

@@ -75,7 +75,7 @@ def inherited_card(stored: StoredModel, lang: str) -> dict[str, Any]:
     """What the card of the new model takes over from the old one."""
     names = ["licence"]
     if lang == "whitespace":  # the corpus was split before; how text is split is still the model's affair
-        names += ["languages", "tokenization"]
+        names += ["languages", "tokenization", "unit"]
     learned = {name: stored.card[name] for name in ("training", "curve", BEFORE) if stored.card.get(name)}
     return {BEFORE: _describe(stored) | learned} | {name: stored.card[name] for name in names if name in stored.card}
 

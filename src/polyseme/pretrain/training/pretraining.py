@@ -54,6 +54,7 @@ from polyseme.pretrain.training.trainer import (
     train,
 )
 from polyseme.text.indexing import Indexer
+from polyseme.text.tokenization import UNITS, language_code
 
 LAST, BEST, RECIPE, CURVE, MODEL, LOCK = (
     "last.safetensors",
@@ -265,8 +266,9 @@ def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[s
     looks = [line for line in read_journal(out / "log.jsonl") if "valid" in line and line["tokens"] <= tokens]
     return {
         "name": out.name,
-        "languages": [corpus.meta.lang],
+        "languages": [language_code(corpus.meta.lang)],
         "tokenization": corpus.meta.lang,
+        **({"unit": UNITS[corpus.meta.lang]} if corpus.meta.lang in UNITS else {}),
         "state": "reset" if plan.recipe.text.read == "sentences" else "warm",
         "training": {
             "recipe": plan.recipe.to_dict(),
