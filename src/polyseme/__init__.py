@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from polyseme.nn.mix import ElmoRepresentations as ElmoRepresentations
     from polyseme.nn.mix import ScalarMix as ScalarMix
     from polyseme.senses.sense import Sense as Sense
+    from polyseme.senses.sense_map import SenseMap as SenseMap
     from polyseme.tasks.trained_task import Task as Task
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ _HOME = {
     "Task": "polyseme.tasks.trained_task",
     "Index": "polyseme.index.vector_index",
     "Sense": "polyseme.senses.sense",
+    "SenseMap": "polyseme.senses.sense_map",
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME, "__version__")

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from helpers.running_server import SENTENCES, served
+from helpers.tiny_models import tiny_elmo
+from polyseme import SenseMap
+from polyseme.errors import InputError
 from polyseme.index.vector_index import Index
 from polyseme.lm.places import Place
-from polyseme.senses.sense_map import MOST_POINTS, find_occurrences, map_senses, name_groups, spread
+from polyseme.senses.sense_map import MOST_POINTS, find_occurrences, spread
 from polyseme.serve.served import ServedModel
 
 
@@ -17,35 +20,43 @@ def model() -> ServedModel:
     return served("en", SENTENCES)
 
 
-def test_names_tell_a_group_from_the_others(model: ServedModel) -> None:
-    """Against the formula, spelled out over the library's own substitutes."""
-    assert model.index is not None
-    occurrences = model.index.occurrences("bank")[:12]
-    groups = np.array([0] * 6 + [1] * 6)
-    words = model.lexicon.words
-    shares = np.zeros((2, len(words)))
-    for number, one in enumerate(occurrences):
-        for found in model.elmo.substitutes(one.marked, k=len(words)):
-            shares[groups[number], words.index(found.word)] += found.probability / 6
-    with np.errstate(divide="ignore", invalid="ignore"):
-        telling = np.nan_to_num(shares * np.log(shares / shares.mean(axis=0)))
-    named = name_groups("bank", occurrences, groups, model.lexicon)
-    for group, names in enumerate(named):
-        order = [words[i] for i in np.argsort(-telling[group]) if telling[group].argmax() is not None]
-        allowed = [word for word in order if word[0].isalpha() and word.casefold() != "bank"]
-        expected: list[str] = []
-        for word in allowed:
-            mine = telling[:, words.index(word)].argmax() == group
-            if mine and word.casefold() not in [other.casefold() for other in expected]:
-                expected.append(word)
-        assert names == expected[:3]
-    assert not set(named[0]) & set(named[1])
+def test_money_and_river_are_two_groups(model: ServedModel) -> None:
+    found = SenseMap.of(model.elmo, "bank", SENTENCES)
+    assert found.total == len(found.labels) == sum(len(group.occurrences) for group in found.groups)
+    assert sum(group.share for group in found.groups) == pytest.approx(1)
+    assert [len(group.occurrences) for group in found.groups] == sorted(
+        np.bincount(found.labels).tolist(), reverse=True
+    )
+    names = [name for group in found.groups for name in group.names]
+    assert len(set(names)) == len(names) and "bank" not in names
 
 
-def test_a_model_without_words_names_nothing(model: ServedModel) -> None:
+def test_an_index_and_its_texts_give_the_same_map(model: ServedModel) -> None:
     assert model.index is not None
-    found = map_senses("bank", model.index, None)
-    assert found is not None and {len(names) for names in found.names} == {0}
+    by_index, by_texts = SenseMap.of(model.elmo, "bank", model.index), SenseMap.of(model.elmo, "bank", SENTENCES)
+    np.testing.assert_array_equal(by_index.labels, by_texts.labels)
+    assert [group.names for group in by_index.groups] == [group.names for group in by_texts.groups]
+    assert [group.sentences for group in by_index.groups] == [group.sentences for group in by_texts.groups]
+
+
+def test_the_clearest_sentence_of_a_group_is_like_it_and_unlike_the_others(model: ServedModel) -> None:
+    found = SenseMap.of(model.elmo, "bank", SENTENCES)
+    similarity = found.uses.similarities(found.uses, "sense")
+    for number, group in enumerate(found.groups):
+        inside = found.labels == number
+        clear = similarity[:, inside].mean(axis=1) - (similarity[:, ~inside].mean(axis=1) if (~inside).any() else 0)
+        best = max(np.flatnonzero(inside), key=lambda row: clear[row])
+        assert group.occurrences[0] == found.occurrences[best]
+
+
+def test_a_model_without_words_names_nothing() -> None:
+    found = SenseMap.of(tiny_elmo(lang="en"), "bank", SENTENCES)
+    assert {len(group.names) for group in found.groups} == {0}
+
+
+def test_a_word_that_is_not_there_is_said(model: ServedModel) -> None:
+    with pytest.raises(InputError, match="'zebra' does not stand in the text"):
+        SenseMap.of(model.elmo, "zebra", SENTENCES)
 
 
 def test_only_the_same_spelling_unless_it_is_rare() -> None:
@@ -57,13 +68,14 @@ def test_only_the_same_spelling_unless_it_is_rare() -> None:
         assert len(find_occurrences("bank", index)) == expected
 
 
-def test_of_a_frequent_word_some_occurrences_are_drawn() -> None:
-    elmo = served("en", SENTENCES).elmo
-    index = Index.in_memory(elmo, [["a", "bank", str(number)] for number in range(MOST_POINTS + 50)])
-    found = map_senses("bank", index, None)
-    assert found is not None
+@pytest.mark.parametrize("indexed", [True, False])
+def test_of_a_frequent_word_some_occurrences_are_drawn(indexed: bool) -> None:
+    elmo = tiny_elmo(lang="en")
+    texts = [["a", "bank", str(number)] for number in range(MOST_POINTS + 50)]
+    found = SenseMap.of(elmo, "bank", Index.in_memory(elmo, texts) if indexed else texts)
     assert (found.total, len(found.occurrences)) == (MOST_POINTS + 50, MOST_POINTS)
-    assert found.occurrences[0].tokens[2] == "0" and found.occurrences[-1].tokens[2] == str(MOST_POINTS + 49)
+    numbers = [int(one.tokens[2]) for one in found.occurrences]
+    assert numbers == sorted(set(numbers))
 
 
 def test_spread() -> None:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import torch
 
 from polyseme.elmo import Elmo
+from polyseme.encoding import unit
 from polyseme.formats.output_layer import output_layer
 from polyseme.lm.largest import largest_in_rows
 from polyseme.lm.outputs import read
@@ -84,6 +85,22 @@ class Lexicon:
         joint = 2 * bias - self._prior if self._elmo.config.bidirectional else bias.copy()
         joint[self._specials] = -np.inf
         return joint.astype(np.float32)
+
+    def nearness(self, word: str) -> Floats:
+        """The cosine of every word's row in the softmax with that of a word, around the mean row. [V]
+
+        Words that the model expects in the same places have like rows. Of a word that is not there, zeros.
+        """
+        number = self.find(word)
+        if number is None:
+            return np.zeros(len(self.words), np.float32)
+        rows = unit(self._weight - self._weight.mean(axis=0))
+        cosines: Floats = rows @ rows[number]
+        return cosines
+
+    def frequent(self, count: int) -> npt.NDArray[np.int64]:
+        """The numbers of the most frequent words, the most frequent first."""
+        return np.argsort(-self._prior, kind="stable")[:count]
 
     def states(self, places: Sequence[Place]) -> Floats:
         """What the sentence says about each place: the forward state before it, the backward state after it. [P, W]"""

@@ -1,33 +1,58 @@
-"""Groups of vectors: k-means, with the number of groups that the silhouette likes best. Same vectors, same groups."""
+"""Groups of uses, from how alike each two are: spectral clustering, with the number of groups that modularity prefers.
+
+Uses are the nodes of a graph, similarities the weights of its edges. Modularity says how much more of the weight lies
+within groups than chance would put there (Newman, 2006); the groups come from the leading eigenvectors of the
+normalised graph (Ng et al., 2002). Same similarities, same groups. docs/senses.md compares other ways.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.encoding import Floats
+from polyseme.encoding import Floats, unit
 
 Labels = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
 
 MOST_GROUPS = 6
-#: Fewer vectors than this are no group of their own.
+#: Fewer uses than this are no group of their own.
 SMALLEST = 3
-#: Below this mean silhouette the vectors are one cloud, not several.
-CLEAR = 0.1
+#: Below this modularity the uses are one cloud, not several.
+CLEAR = 0.03
 RESTARTS = 6
 ROUNDS = 50
 
 
-def find_groups(vectors: Floats) -> Labels:
-    """The group of each vector [n, W], numbered from the largest group down."""
-    vectors = _main_components(vectors)
-    best, score = np.zeros(len(vectors), np.int64), CLEAR
-    distances = np.sqrt(_squares(vectors, vectors))  # [n, n]
-    for count in range(2, min(MOST_GROUPS, len(vectors) // SMALLEST) + 1):
-        labels = k_means(vectors, count)
-        if np.bincount(labels, minlength=count).min() >= SMALLEST and (found := silhouette(distances, labels)) > score:
+def find_groups(similarity: Floats) -> Labels:
+    """Similarities [n, n] → the group of each use, numbered from the largest group down."""
+    edges = _edges(similarity)
+    best, score = np.zeros(len(edges), np.int64), CLEAR
+    leading = leading_vectors(edges, MOST_GROUPS)  # [n, groups]
+    for count in range(2, min(MOST_GROUPS, len(edges) // SMALLEST) + 1):
+        labels = k_means(unit(leading[:, :count]), count)
+        if np.bincount(labels, minlength=count).min() >= SMALLEST and (found := modularity(edges, labels)) > score:
             best, score = labels, found
     return _by_size(best)
+
+
+def modularity(edges: Doubles, labels: Labels) -> float:
+    """The share of the weight within groups, less what chance would put there."""
+    members = np.eye(int(labels.max()) + 1)[labels]  # [n, groups]
+    total = max(float(edges.sum()), np.finfo(np.float64).tiny)
+    within = np.einsum("ig,ij,jg->g", members, edges, members, optimize=True) / total
+    degrees = edges.sum(axis=1) @ members / total
+    return float((within - degrees**2).sum())
+
+
+def leading_vectors(edges: Doubles, count: int) -> Floats:
+    """The first eigenvectors of D^(−1/2) A D^(−1/2), the largest eigenvalue first. [n, count]"""
+    degrees = np.sqrt(np.maximum(edges.sum(axis=1), 1e-12))
+    _, vectors = np.linalg.eigh(edges / np.outer(degrees, degrees))
+    leading = vectors[:, ::-1][:, :count]
+    signs = np.sign(leading[np.abs(leading).argmax(axis=0), np.arange(leading.shape[1])])  # an eigenvector has none
+    oriented: Floats = leading * signs
+    return oriented
 
 
 def k_means(vectors: Floats, count: int) -> Labels:
@@ -37,18 +62,11 @@ def k_means(vectors: Floats, count: int) -> Labels:
     return min(found, key=lambda pair: pair[1])[0]
 
 
-def silhouette(distances: Floats, labels: Labels) -> float:
-    """How much nearer a vector is to its own group than to the next one, on average: from −1 to 1."""
-    count = int(labels.max()) + 1
-    members = np.eye(count)[labels]  # [n, groups]
-    sizes = members.sum(axis=0)
-    sums = distances @ members  # [n, groups]
-    rows = np.arange(len(labels))
-    own = sums[rows, labels] / np.maximum(sizes[labels] - 1, 1)
-    means = sums / np.maximum(sizes, 1)
-    means[rows, labels] = np.inf
-    other = means.min(axis=1)
-    return float(((other - own) / np.maximum(np.maximum(own, other), 1e-12)).mean())
+def _edges(similarity: Floats) -> Doubles:
+    """Nothing joins a use to itself, and nothing pushes two apart."""
+    edges = np.maximum(np.asarray(similarity, np.float64), 0)
+    np.fill_diagonal(edges, 0)
+    return (edges + edges.T) / 2
 
 
 def _one_k_means(vectors: Floats, count: int, random: np.random.Generator) -> tuple[Labels, float]:
@@ -74,14 +92,6 @@ def _spread_out(vectors: Floats, count: int, random: np.random.Generator) -> Flo
         chances = squares / total if total > 0 else None
         chosen.append(int(random.choice(len(vectors), p=chances)))
     return vectors[chosen].copy()
-
-
-def _main_components(vectors: Floats, most: int = 16) -> Floats:
-    """What the vectors differ in most; the rest is noise to a distance."""
-    centred = (vectors - vectors.mean(axis=0)).astype(np.float64)
-    u, s, _ = np.linalg.svd(centred, full_matrices=False)
-    reduced: Floats = (u * s)[:, :most]
-    return reduced
 
 
 def _squares(a: Floats, b: Floats) -> Floats:

@@ -38,7 +38,7 @@ class Near:
 
 def nearest_in_map(asked: NearestQuery, here: Floats, senses: SenseMap | None) -> list[Near]:
     """Of the occurrences of the same word. ``here``: [L+1, W]"""
-    return _ranked(asked, here, senses.occurrences, senses.layers) if senses else []
+    return _ranked(asked, here, senses.occurrences, senses.uses.word) if senses else []
 
 
 def nearest_in_index(asked: NearestQuery, here: Floats, index: Index) -> list[Near]:

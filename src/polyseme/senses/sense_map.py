@@ -1,33 +1,48 @@
-"""The sense map: the occurrences of a word in the index, in one plane for all layers, in groups with telling names.
+"""The sense map: the occurrences of a word in a text, in groups with names, and in one plane for all layers.
 
-A group is named by the words that could stand in its places and not in those of the other groups: the words with the
-largest share in the Kullback–Leibler divergence between the group's substitutes and everybody's.
+found = SenseMap.of(elmo, "bank", texts)
+for group in found.groups:
+    print(group.names, group.share, group.sentences[:3])
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from polyseme.elmo import Elmo, Item
 from polyseme.encoding import Floats
-from polyseme.index.vector_index import Index, Occurrence
-from polyseme.lm.lexicon import Lexicon
+from polyseme.errors import InputError
+from polyseme.index.occurrences import Occurrence
+from polyseme.index.vector_index import Index
 from polyseme.lm.places import Place
 from polyseme.senses.clusters import Labels, find_groups
+from polyseme.senses.collect import as_documents, sample_words
 from polyseme.senses.projection import Plane, fit_plane
+from polyseme.senses.sense import lexicon_or_none
+from polyseme.senses.sense_names import name_groups
+from polyseme.senses.uses import Uses, read_uses
 
-Doubles = npt.NDArray[np.float64]
-
-#: Occurrences on a map; of more, every so-manieth is taken.
+#: Occurrences on a map; of more, some are drawn.
 MOST_POINTS = 300
-#: Places of a group whose substitutes name it.
-MOST_PLACES = 24
-NAMES = 3
 #: Occurrences with the same capitals that make a map.
 ENOUGH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SenseGroup:
+    """Occurrences that are used alike."""
+
+    names: tuple[str, ...]  #: words that could stand in their places; none where the model has no softmax
+    share: float  #: of the occurrences on the map
+    occurrences: tuple[Occurrence, ...]  #: the clearest first: like its own group and unlike the others
+
+    @property
+    def sentences(self) -> list[str]:
+        """With the word in brackets, each once, the clearest first."""
+        return list(dict.fromkeys(one.marked for one in self.occurrences))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,33 +50,80 @@ class SenseMap:
     """All about a word that does not depend on the sentence that was typed."""
 
     word: str
-    total: int  #: occurrences in the index, of which n are on the map
+    total: int  #: occurrences in the text, of which n are on the map
     occurrences: list[Occurrence]
-    layers: Floats  # [L+1, n, W]
+    uses: Uses  #: of the n occurrences
     plane: Plane
     points: Floats  # [L+1, n, 2]
-    groups: Labels  # [n]
-    names: list[list[str]]  #: of each group
+    labels: Labels  # [n] the group of each
+    groups: tuple[SenseGroup, ...]  #: the largest first
+
+    @classmethod
+    def of(cls, elmo: Elmo, word: str, texts: Index | str | Iterable[Item]) -> SenseMap:
+        """The map of a word in an index, or in texts (of which one may be large: only the word's sentences are read).
+
+        Where the word does not occur, an InputError says so.
+        """
+        if isinstance(texts, Index):
+            occurrences, total = find_occurrences(word, texts), texts.count(word)
+        else:
+            sample = sample_words(elmo, [word], as_documents(texts), MOST_POINTS)[word]
+            occurrences, total = sample.kept, sample.total
+        if not occurrences:
+            raise InputError(f"the word {word!r} does not stand in the text, as its tokens are split for this model")
+        return map_occurrences(elmo, word, occurrences, total)
 
 
-def map_senses(word: str, index: Index, lexicon: Lexicon | None) -> SenseMap | None:
-    """The map of a word; None where the index does not have it. Without a lexicon the groups have no names."""
-    every = find_occurrences(word, index)
-    if not every:
-        return None
-    chosen = [every[number] for number in spread(len(every), MOST_POINTS)]
-    layers = index.layers_of(chosen)
-    plane = fit_plane(layers)
-    groups = find_groups(layers.mean(axis=0))
-    names = name_groups(word, chosen, groups, lexicon) if lexicon else [[] for _ in range(int(groups.max()) + 1)]
-    return SenseMap(word, len(every), chosen, layers, plane, plane.place(layers), groups, names)
+def map_occurrences(elmo: Elmo, word: str, occurrences: Sequence[Occurrence], total: int | None = None) -> SenseMap:
+    """The map of some occurrences of a word; at least one."""
+    alike = same_spelling(word, occurrences)
+    chosen = [alike[number] for number in spread(len(alike), MOST_POINTS)]
+    lexicon = lexicon_or_none(elmo)
+    uses = read_uses(elmo, places_of(chosen), lexicon)
+    similarity = uses.similarities(uses, "sense")
+    labels = find_groups(similarity)
+    named = (
+        name_groups(word, labels, uses.substitutes, lexicon)
+        if lexicon is not None and uses.substitutes is not None
+        else [()] * (int(labels.max()) + 1)
+    )
+    plane = fit_plane(uses.word)
+    return SenseMap(
+        word=word,
+        total=len(occurrences) if total is None else total,
+        occurrences=chosen,
+        uses=uses,
+        plane=plane,
+        points=plane.place(uses.word),
+        labels=labels,
+        groups=tuple(_group(names, number, labels, similarity, chosen) for number, names in enumerate(named)),
+    )
+
+
+def places_of(occurrences: Iterable[Occurrence]) -> list[Place]:
+    return [Place(one.tokens, one.position, one.position + 1) for one in occurrences]
+
+
+def _group(
+    names: tuple[str, ...], number: int, labels: Labels, similarity: Floats, occurrences: Sequence[Occurrence]
+) -> SenseGroup:
+    members, others = np.flatnonzero(labels == number), np.flatnonzero(labels != number)
+    clear = similarity[np.ix_(members, members)].mean(axis=1)
+    if len(others):
+        clear = clear - similarity[np.ix_(members, others)].mean(axis=1)
+    ordered = members[np.argsort(-clear, kind="stable")]
+    return SenseGroup(names, len(members) / len(labels), tuple(occurrences[one] for one in ordered.tolist()))
 
 
 def find_occurrences(word: str, index: Index) -> list[Occurrence]:
+    """Those of an index, spelled alike where there are enough of them."""
+    return same_spelling(word, index.occurrences(word))
+
+
+def same_spelling(word: str, occurrences: Sequence[Occurrence]) -> list[Occurrence]:
     """Those that are spelled like it: layer 0 sees nothing but the spelling. Of a rare spelling, those of any case."""
-    every = index.occurrences(word)
-    alike = [one for one in every if one.word == word]
-    return alike if len(alike) >= ENOUGH else every
+    alike = [one for one in occurrences if one.word == word]
+    return alike if len(alike) >= ENOUGH else list(occurrences)
 
 
 def spread(count: int, most: int) -> list[int]:
@@ -69,39 +131,3 @@ def spread(count: int, most: int) -> list[int]:
     if count <= most:
         return list(range(count))
     return [int(number) for number in np.linspace(0, count - 1, most)]
-
-
-def name_groups(word: str, occurrences: Sequence[Occurrence], groups: Labels, lexicon: Lexicon) -> list[list[str]]:
-    """Some words for each group that tell it from the others."""
-    members = [[one for one, at in zip(occurrences, groups, strict=True) if at == group] for group in np.unique(groups)]
-    shares = np.stack([_mean_distribution(group, lexicon) for group in members])  # [groups, V]
-    telling = shares * np.log(np.maximum(shares, 1e-12) / np.maximum(shares.mean(axis=0), 1e-12))
-    scores = telling if len(shares) > 1 else shares
-    return [_words(word, row, lexicon) for row in _each_word_once(scores)]
-
-
-def _mean_distribution(occurrences: Sequence[Occurrence], lexicon: Lexicon) -> Doubles:
-    """p(w) in the places of a group, on average. [V]"""
-    chosen = [occurrences[number] for number in spread(len(occurrences), MOST_PLACES)]
-    places = [Place(one.tokens, one.position, one.position + 1) for one in chosen]
-    mean: Doubles = np.exp(lexicon.distributions(lexicon.log_probabilities(places))).mean(axis=0)
-    return mean
-
-
-def _each_word_once(scores: Doubles) -> Doubles:
-    """A word names the group that it tells most of; to the others it is nothing."""
-    best = scores.argmax(axis=0)  # [V]
-    owner = np.arange(len(scores))[:, None] == best
-    return np.where(owner, scores, -np.inf)
-
-
-def _words(word: str, scores: Doubles, lexicon: Lexicon) -> list[str]:
-    found: list[str] = []
-    for number in np.argsort(-scores, kind="stable")[: 20 * NAMES].tolist():
-        name = lexicon.words[number]
-        known = {word.casefold(), *(other.casefold() for other in found)}
-        if scores[number] > 0 and name.casefold() not in known and name[0].isalpha():
-            found.append(name)
-        if len(found) == NAMES:
-            break
-    return found

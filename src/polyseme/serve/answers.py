@@ -73,8 +73,8 @@ def map_of(found: Mapped) -> Json:
         "total": found.senses.total,
         "here": found.here,  # [L+1][2]
         "points": found.senses.points,  # [L+1][n][2]
-        "groups": found.senses.groups,
-        "names": found.senses.names,
+        "groups": found.senses.labels,
+        "names": [group.names for group in found.senses.groups],
         "occurrences": [_occurrence(one) for one in found.senses.occurrences],
     }
 

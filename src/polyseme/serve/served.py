@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +19,7 @@ from polyseme.errors import ConfigError
 from polyseme.formats.bundled import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.lm.lexicon import Lexicon
-from polyseme.senses.sense_map import SenseMap, map_senses
+from polyseme.senses.sense_map import SenseMap, map_occurrences
 from polyseme.senses.shipped import shipped_text
 from polyseme.serve.limits import Refusal
 from polyseme.text.tokenization import language_code
@@ -43,25 +42,19 @@ class ServedModel:
     index_state: IndexState = "none"
     _maps: dict[str, SenseMap | None] = field(default_factory=dict)  #: by word; only the worker's thread touches it
 
-    @cached_property
+    @property
     def lexicon(self) -> Lexicon:
-        return Lexicon(self.elmo)
+        return self.elmo.lexicon
 
     def sense_map(self, word: str) -> SenseMap | None:
-        """Of a word; the maps made last are kept."""
+        """Of a word, None where the index does not have it; the maps made last are kept."""
         if word not in self._maps:
-            found = map_senses(word, self.needed_index(), self._lexicon_or_none())
+            occurrences = self.needed_index().occurrences(word)
+            found = map_occurrences(self.elmo, word, occurrences) if occurrences else None
             while len(self._maps) >= KEPT_MAPS:
                 self._maps.pop(next(iter(self._maps)))
             self._maps[word] = found
         return self._maps[word]
-
-    def _lexicon_or_none(self) -> Lexicon | None:
-        """A model without a softmax has no words to offer."""
-        try:
-            return self.lexicon
-        except ConfigError:
-            return None
 
     @property
     def layers(self) -> int:

@@ -1,0 +1,82 @@
+"""The occurrences of words in texts of any size: of a frequent word a sample, each occurrence with the same chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polyseme.elmo import Elmo, Item
+from polyseme.embed.passages import Passage, Shard, read_passages
+from polyseme.index.occurrences import Occurrence
+from polyseme.text.readers import Document
+
+#: Sentences beyond this many tokens are left out: what stands far away says little, and they are mostly lists.
+LONGEST = 200
+
+
+@dataclass(slots=True)
+class WordSample:
+    """Up to ``most`` occurrences of a word, and how many there were (reservoir sampling; Vitter's algorithm R)."""
+
+    most: int
+    total: int = 0
+    kept: list[Occurrence] = field(default_factory=list)
+
+    def offer(self, one: Occurrence, random: np.random.Generator) -> None:
+        self.total += 1
+        if len(self.kept) < self.most:
+            self.kept.append(one)
+        elif (slot := int(random.integers(self.total))) < self.most:
+            self.kept[slot] = one
+
+
+def sample_words(
+    elmo: Elmo, words: Sequence[str], documents: Iterable[Document], most: int, *, seed: int = 0
+) -> dict[str, WordSample]:
+    """The occurrences of each word, whatever its case, in the order of the text; memory does not grow with the text."""
+    samples = {word: WordSample(most) for word in words}
+    wanted = {word.casefold(): sample for word, sample in samples.items()}
+    randoms = {word: np.random.default_rng([seed, number]) for number, word in enumerate(wanted)}
+    holding = (one for one in documents if _may_hold(one, wanted))
+    for number, passage in enumerate(read_passages(holding, elmo.split, shard=Shard())):
+        if len(passage.tokens) <= LONGEST:
+            for position, token in enumerate(passage.tokens):
+                if (folded := token.casefold()) in wanted:
+                    wanted[folded].offer(_occurrence(passage, number, position), randoms[folded])
+    for sample in samples.values():
+        sample.kept.sort(key=lambda one: (one.row, one.position))
+    return samples
+
+
+def as_documents(texts: str | Iterable[Item], source: str = "memory") -> Iterator[Document]:
+    """Texts, or sentences that are split into tokens already."""
+    for number, item in enumerate([texts] if isinstance(texts, str) else texts):
+        if isinstance(item, str):
+            yield Document(str(number), item, None, source)
+        else:
+            yield Document(str(number), None, [list(item)], source)
+
+
+def _may_hold(document: Document, wanted: Iterable[str]) -> bool:
+    """Most texts hold none of the words, and to look for letters is quicker than to split sentences."""
+    if document.text is None:
+        return True
+    folded = document.text.casefold()
+    return any(word in folded for word in wanted)
+
+
+def _occurrence(passage: Passage, row: int, position: int) -> Occurrence:
+    begin, end = passage.offsets[0][0], passage.offsets[-1][1]
+    first, last = passage.offsets[position]
+    return Occurrence(
+        row=row,
+        text=passage.whole[begin:end],
+        tokens=passage.tokens,
+        position=position,
+        span=(first - begin, last - begin),
+        source=passage.document.source,
+        document=passage.document.id,
+        sentence=passage.sentence,
+    )
