@@ -19,9 +19,8 @@ from typing import Any
 
 from models import RESULTS
 from models_page import MODELS, TITLES, layer_name, write_page
-from polyseme.formats.model import StoredModel
+from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.native import load_native, save_native
-from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.pretrain.training.base import BEFORE
 from polyseme.reproduce.knowledge import language_model_digest
 from polyseme.text.vocabulary import Vocabulary
@@ -101,7 +100,7 @@ def most_frequent_words(stored: StoredModel, count: int) -> StoredModel:
     assert words is not None and words.counts is not None and softmax is not None and softmax.clusters is None
     fewer = Vocabulary.build(dict(zip(words.words, words.counts, strict=True)), size=count)
     assert fewer.words == words.words[:count]
-    kept = SoftmaxWeights(softmax.weight[:count].clone(), softmax.bias[:count].clone())
+    kept = SoftmaxWeights(softmax.weight[:count], softmax.bias[:count])
     return replace(stored, vocabulary=fewer, softmax=kept)
 
 

@@ -145,7 +145,7 @@ def make_model(size: str) -> Path:
         config = SIZES[size]
         boundaries = {"<S>": SENTENCE_BEGIN, "</S>": SENTENCE_END}
         folder.parent.mkdir(parents=True, exist_ok=True)
-        save_bilm_tf(StoredModel(config, BiLM(config).state_dict(), Indexer(ByteScheme(50, boundaries))), folder)
+        save_bilm_tf(StoredModel(config, BiLM(config).arrays(), Indexer(ByteScheme(50, boundaries))), folder)
     return folder
 
 

@@ -23,6 +23,7 @@ from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.formats.names import BILM_TF
 from polyseme.formats.renaming import Layout, file_arrays
 from polyseme.nn.bilm import BiLM
+from polyseme.nn.numpy_weights import tensors_of
 from polyseme.nn.softmax import Negatives, Softmax
 from polyseme.pretrain.recipe import recipe_from_dict
 from polyseme.pretrain.training.batches import PackedBatch, Reading
@@ -158,10 +159,10 @@ def language_model(options: Mapping[str, Any], config: BiLMConfig, layout: Layou
     model = LanguageModel(bilm, softmax, padding=PADDING + 1, shared_words=bool(options.get("share_embedding_softmax")))
     from polyseme.formats.renaming import expand
 
-    state: dict[str, Tensor] = {}
+    state: dict[str, np.ndarray] = {}
     for entry in expand(layout.table, config):
-        state.update(entry.load(torch.from_numpy(trace[f"init/{entry.theirs}"].copy())))
-    bilm.load_state_dict(state)
+        state.update(entry.load(trace[f"init/{entry.theirs}"]))
+    bilm.load_state_dict(tensors_of(state))
     with torch.no_grad():
         softmax.bias.copy_(torch.from_numpy(trace["init/softmax/b"]))
         if not model.shared_words:
@@ -244,10 +245,11 @@ def by_their_names(
 ) -> dict[str, np.ndarray]:
     """Tensors in the order of the model's parameters → dense arrays under bilm-tf's names."""
     names = [name for name, _ in model.bilm.named_parameters()]
-    ours = file_arrays(dict(zip(names, network, strict=True)), layout.table, model.bilm.config)
+    arrays = {name: tensor.numpy() for name, tensor in zip(names, network, strict=True)}
+    theirs = file_arrays(arrays, layout.table, model.bilm.config)
     dense_bias = torch.zeros_like(model.softmax.bias.detach())
     dense_bias[rows] = bias
-    theirs = {name: value.numpy() for name, value in ours.items()} | {"softmax/b": dense_bias.numpy()}
+    theirs["softmax/b"] = dense_bias.numpy()
     if not model.shared_words:
         dense = torch.zeros_like(model.softmax.weight.detach())
         dense[rows] = weight

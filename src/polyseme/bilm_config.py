@@ -11,6 +11,9 @@ from polyseme.errors import ConfigError
 
 Activation = Literal["relu", "tanh"]
 
+#: Added to the forget gate; the released files store the bias without it.
+FORGET_BIAS = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class CharacterConfig:

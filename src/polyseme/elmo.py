@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from polyseme.bilm_config import BiLMConfig
+from polyseme.device import choose_device
 from polyseme.encoding import Encoding, Floats, Mix, joined_offsets, mix_weights
-from polyseme.engine.device_engine import DeviceEngine
 from polyseme.engine.engine import Engine
 from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, FormatError, InputError
@@ -30,15 +28,18 @@ from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
 from polyseme.jobs.progress import Report, Work, working
 from polyseme.jobs.windows import windows
-from polyseme.nn.bilm import BiLM
 from polyseme.target import read_target
 from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import Sentence, split_text
 from polyseme.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from polyseme.lm.lexicon import Direction, Lexicon, Substitute
     from polyseme.lm.scoring import Score
+    from polyseme.nn.bilm import BiLM
+    from polyseme.nn.device_engine import DeviceEngine
     from polyseme.senses.sense import Sense
     from polyseme.senses.uses import Readout
 
@@ -82,6 +83,7 @@ class Elmo:
         mix: Mix = None,
         cache_mb: float = 256,
         lang: Language | None = None,
+        threads: int | None = None,
     ) -> None:
         if state is not None and state not in get_args(State):
             raise ConfigError(f"state is {state!r}, but should be one of: {', '.join(get_args(State))}")
@@ -91,14 +93,17 @@ class Elmo:
         self.mix = mix_weights(card_mix(stored) if mix is None else mix, stored.config.layers + 1)
         self._language: Language = lang or card_language(stored)
         self.lang = language_name(self._language)
-        self.engine: Engine | DeviceEngine
-        if self.device.type == "cpu":
-            self.engine = Engine(stored, cache_mb=cache_mb)
-        else:
-            self.engine = DeviceEngine(stored, str(self.device))
+        self.engine = self._engine(cache_mb, threads)
         self._memory: ReadingState | None = None
         if self.state == "warm":
             _, self._memory = self.engine.encode_carrying([warm_text(stored).split()])
+
+    def _engine(self, cache_mb: float, threads: int | None) -> Engine | DeviceEngine:
+        if self.device == "cpu":
+            return Engine(self.stored, cache_mb=cache_mb, threads=threads)
+        from polyseme.nn.device_engine import DeviceEngine  # the CPU needs no PyTorch
+
+        return DeviceEngine(self.stored, self.device, threads)
 
     @classmethod
     def from_pretrained(
@@ -111,6 +116,7 @@ class Elmo:
         mix: Mix = None,
         cache_mb: float = 256,
         lang: Language | None = None,
+        threads: int | None = None,
     ) -> Elmo:
         """A model by its name ("en", "original", "seqvec", "nlpl:201"), path, address or hub id.
 
@@ -118,10 +124,10 @@ class Elmo:
         are not beside them. ``state``, ``mix`` and ``lang`` are as the model says, unless given: where a sentence
         starts ("reset"); the weights of the layers in ``Encoding.vectors``, a layer's number, "top" or "sum" (their
         mean); how text is split (rules for every script), or a function of your own that splits it. ``cache_mb`` bounds
-        the memory for the vectors of tokens seen before.
+        the memory for the vectors of tokens seen before. ``threads``: of the CPU, all usable cores unless given.
         """
         stored = load(model, options=options)
-        return cls(stored, device=device, state=state, mix=mix, cache_mb=cache_mb, lang=lang)
+        return cls(stored, device=device, state=state, mix=mix, cache_mb=cache_mb, lang=lang, threads=threads)
 
     @property
     def config(self) -> BiLMConfig:
@@ -149,7 +155,9 @@ class Elmo:
     @cached_property
     def bilm(self) -> BiLM:
         """The network for PyTorch users; ``bilm(elmo.ids(sentences))``."""
-        return self.stored.bilm().to(self.device)
+        from polyseme.nn.bilm import BiLM
+
+        return BiLM.of(self.stored).to(self.device)
 
     def split(self, text: str) -> list[Sentence]:
         """The sentences of a text, each with its tokens and their offsets."""
@@ -159,6 +167,8 @@ class Elmo:
 
     def ids(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Sentences of tokens → ids [B, T, K] with boundaries, for ``bilm``."""
+        import torch
+
         checked = [_checked_sentence(sentence) for sentence in sentences]
         return torch.from_numpy(self.stored.indexer.batch(checked)).to(self.device)
 
@@ -335,17 +345,6 @@ def check_vectors(stored: StoredModel) -> bool:
     except FormatError:
         return False
     return True
-
-
-def choose_device(name: str) -> torch.device:
-    """ "auto" is a GPU where torch finds one, else the CPU."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
-        raise ConfigError(f"the device {name!r} cannot be used ({reason}); try 'cpu' or 'auto'") from None
 
 
 def card_language(stored: StoredModel) -> str:

@@ -37,8 +37,8 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     characters = CharacterConfig(alphabet=261, dim=3, max_characters=8, filters=((1, 4),), highways=1)
     config = BiLMConfig(characters=characters, cell=8, projection=4)
     torch.manual_seed(0)
-    tensors = {name: 0.5 * torch.randn_like(value) for name, value in BiLM(config).state_dict().items()}
-    softmax = SoftmaxWeights(torch.randn(len(WORDS), 4), torch.randn(len(WORDS)))
+    tensors = {name: (0.5 * torch.randn_like(value)).numpy() for name, value in BiLM(config).state_dict().items()}
+    softmax = SoftmaxWeights(torch.randn(len(WORDS), 4).numpy(), torch.randn(len(WORDS)).numpy())
     indexer = Indexer(ByteScheme(max_characters=8))
     card = {"tokenization": "whitespace"}
     vocabulary = Vocabulary(WORDS, tuple(range(10, 20)))

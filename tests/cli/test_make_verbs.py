@@ -40,8 +40,8 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, both in (("model", True), ("forward", False)):
         config = BiLMConfig(characters=characters, cell=8, projection=4, bidirectional=both)
         torch.manual_seed(0)
-        tensors = {name: 0.5 * torch.randn_like(value) for name, value in BiLM(config).state_dict().items()}
-        softmax = SoftmaxWeights(torch.randn(len(WORDS), 4), torch.randn(len(WORDS)))
+        tensors = {name: (0.5 * torch.randn_like(value)).numpy() for name, value in BiLM(config).state_dict().items()}
+        softmax = SoftmaxWeights(torch.randn(len(WORDS), 4).numpy(), torch.randn(len(WORDS)).numpy())
         save_native(StoredModel(config, tensors, indexer, Vocabulary(WORDS), softmax, card=card), name)
         if both:
             save_native(StoredModel(config, tensors, indexer, card=card), "vectors")

@@ -23,7 +23,7 @@ from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import Work
-from polyseme.nn.bilm import BiLMState
+from polyseme.nn.bilm import BiLM, BiLMState
 
 TOLERANCE = 1e-5
 #: Large enough that a call can be interrupted.
@@ -37,7 +37,7 @@ def reference(
     """Layers of each sentence with boundaries [L+1, N+2, W], and the final state, by the readable network."""
     before = None if state is None else BiLMState(torch.from_numpy(state.h), torch.from_numpy(state.c))
     with torch.no_grad():
-        output = stored.bilm()(torch.from_numpy(stored.indexer.batch(batch)), before)
+        output = BiLM.of(stored)(torch.from_numpy(stored.indexer.batch(batch)), before)
     after = ReadingState(output.state.h.numpy(), output.state.c.numpy())
     return [output.layers[:, b, : len(s) + 2].numpy() for b, s in enumerate(batch)], after
 

@@ -21,7 +21,7 @@ from polyseme.engine.plan import plan_batches
 from polyseme.engine.reading_job import ReadingJob
 from polyseme.engine.recurrence import Direction, chunks
 from polyseme.engine.state import ReadingState
-from polyseme.engine.weights import PRECISIONS, Precision, arrays, layer_weights
+from polyseme.engine.weights import PRECISIONS, Precision, layer_weights
 from polyseme.formats.model import StoredModel
 from polyseme.kernel.library import Library, available, load
 from polyseme.nn.bilm import BiLM
@@ -47,7 +47,7 @@ def read(
 ) -> tuple[Layers, ReadingState, Any, Any]:
     """One direction over sentences of random tokens: their layers, final states, tokens and table."""
     config, rng = stored.config, np.random.default_rng(len(lengths))
-    weights = [layer_weights(config, arrays(stored.tensors), direction, layer) for layer in range(config.layers)]
+    weights = [layer_weights(config, stored.tensors, direction, layer) for layer in range(config.layers)]
     reader: Any
     if library is None:
         reader = Direction(config, weights, precision)
@@ -71,7 +71,7 @@ def expected(
     stored: StoredModel, tokens: Any, table: Any, direction: int, start: ReadingState | None
 ) -> tuple[Layers, list[Any], list[Any]]:
     """The same by the readable network, sentence by sentence."""
-    stack = stored.bilm().directions[direction]
+    stack = BiLM.of(stored).directions[direction]
     layers, hs, cs = [], [], []
     for number, rows in enumerate(tokens):
         order = rows[::-1].copy() if direction else rows
@@ -152,7 +152,7 @@ def test_fewer_bits_are_near(library: Library | None, precision: Precision, tole
 @every_path
 def test_weights_that_fit_float16_lose_nothing(library: Library | None) -> None:
     stored = random_model(replace(SMALL, cell=100, projection=40))
-    halves = {name: tensor.half().float() for name, tensor in stored.tensors.items()}
+    halves = {name: tensor.astype(np.float16).astype(np.float32) for name, tensor in stored.tensors.items()}
     exact = StoredModel(stored.config, halves, stored.indexer)
     full, half = (read(library, exact, [9, 5], precision=precision)[0] for precision in PRECISIONS[:2])
     assert all(map(np.array_equal, full, half))
@@ -179,7 +179,7 @@ def test_where_a_chunk_ends_makes_no_difference(library: Library | None, monkeyp
 
 def test_it_is_as_exact_as_the_network_in_single_precision() -> None:
     stored = random_model(BiLMConfig(characters=SMALL.characters, cell=96, projection=16), spread=0.2)
-    bilm: BiLM = stored.bilm()
+    bilm: BiLM = BiLM.of(stored)
     ids = torch.from_numpy(stored.indexer.batch([["a", "cat", "sat", "on", "the", "mat"] * 5]))
     with torch.no_grad():
         single = bilm(ids).layers[:, 0].numpy()

@@ -14,9 +14,10 @@ from helpers.random_models import TOKENS, configs, random_model
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.engine.compiled_tokens import CompiledTokenEncoder
 from polyseme.engine.token_encoder import TokenEncoder
-from polyseme.engine.weights import arrays, token_weights
+from polyseme.engine.weights import token_weights
 from polyseme.formats.model import StoredModel
 from polyseme.kernel.library import Library, available, load
+from polyseme.nn.bilm import BiLM
 
 #: None: numpy
 LIBRARIES: list[Library | None] = [None, *map(load, available())]
@@ -29,12 +30,12 @@ def encode(library: Library | None, stored: StoredModel, tokens: list[str]) -> t
     """What the fast and the reference encoder say of some tokens and the boundaries. [R, D] each"""
     indexer = stored.indexer
     rows = np.array([indexer.begin_row(), indexer.end_row(), *(indexer.row(token) for token in tokens)])
-    weights = token_weights(stored.config, arrays(stored.tensors))
+    weights = token_weights(stored.config, stored.tensors)
     encoder: Any = TokenEncoder(stored.config, weights)
     if library is not None:
         encoder = CompiledTokenEncoder(library, stored.config, weights, "float32")
     with torch.no_grad():
-        return encoder.encode(rows, counts(stored, rows)), stored.bilm().token_encoder(torch.from_numpy(rows)).numpy()
+        return encoder.encode(rows, counts(stored, rows)), BiLM.of(stored).token_encoder(torch.from_numpy(rows)).numpy()
 
 
 def counts(stored: StoredModel, rows: Any) -> Any:
@@ -75,10 +76,10 @@ def test_the_maximum_counts_a_window_of_padding_alone(library: Library | None) -
     )  # fmt: skip
     stored = random_model(config)
     tensors = dict(stored.tensors)
-    tensors["token_encoder.characters.embedding.weight"] = torch.full((262, 2), -1.0)
+    tensors["token_encoder.characters.embedding.weight"] = np.full((262, 2), -1, np.float32)
     tensors["token_encoder.characters.embedding.weight"][261] = 1.0
-    tensors["token_encoder.characters.convolutions.0.weight"] = torch.ones(3, 2, 2)
-    tensors["token_encoder.characters.convolutions.0.bias"] = torch.zeros(3)
+    tensors["token_encoder.characters.convolutions.0.weight"] = np.ones((3, 2, 2), np.float32)
+    tensors["token_encoder.characters.convolutions.0.bias"] = np.zeros(3, np.float32)
     found, _ = encode(library, StoredModel(config, tensors, stored.indexer), ["word"])
     assert found[2].tolist() == [4.0, 4.0, 4.0]
 

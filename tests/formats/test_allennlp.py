@@ -23,7 +23,7 @@ from polyseme.formats.model import MixWeights, StoredModel
 from polyseme.formats.names import ALLENNLP
 from polyseme.formats.renaming import file_arrays, read_tensors
 from polyseme.formats.torch_file import read_state_dict
-from polyseme.nn.bilm import BiLMOutput
+from polyseme.nn.bilm import BiLM, BiLMOutput
 from polyseme.nn.mix import ScalarMix
 from polyseme.text.characters import ByteScheme
 
@@ -111,7 +111,7 @@ def test_a_cached_vocabulary_gives_what_the_characters_give(name: str) -> None:
     """The rows of AllenNLP's cache are token vectors; row 0, its padding, is zero."""
     model, expected = load(golden(name)), np.load(golden(name) / "expected.npz")
     cached = ["@@PADDING@@", "@@UNKNOWN@@", "The", "cat", "sat", "."]
-    bilm = model.bilm()
+    bilm = BiLM.of(model)
     rows = [model.indexer.begin_row(), model.indexer.end_row(), *(model.indexer.row(word) for word in cached[1:])]
     with torch.no_grad():
         begin, end, *vectors = bilm.token_encoder(torch.tensor(rows))
@@ -162,7 +162,9 @@ def embedded(model: StoredModel, output: BiLMOutput) -> torch.Tensor:
     """What the archive's token embedder gives: its mix, then its projection where it has one."""
     found = mixed(output, model.mixes[0])
     projection = model.output_projection
-    return found if projection is None else found @ projection.weight.T + projection.bias
+    if projection is None:
+        return found
+    return found @ torch.from_numpy(projection.weight).T + torch.from_numpy(projection.bias)
 
 
 @pytest.mark.parametrize("name", files(f"{TAGGER}/model.tar.gz", "allennlp/archives/fta_projection.tar.gz"))

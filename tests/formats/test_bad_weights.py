@@ -77,7 +77,7 @@ def test_float64_and_float16_arrays_are_numbers_too(model: Path) -> None:
         with h5py.File(model / "weights.hdf5", "a") as file:
             replace_array(file, "CNN_proj/W_proj", file["CNN_proj/W_proj"][...].astype(dtype))
         found = load(model).tensors["token_encoder.projection.weight"]
-        torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("share", [0, 4, 100, 0.5, 0.95])
@@ -273,7 +273,9 @@ def test_a_pickle_that_would_run_code_is_not_run(tmp_path: Path, kind: str, lega
             with tarfile.open(tmp_path / "model.tar.gz", "w:gz") as archive:
                 archive.add(source, "weights.th")
             source = tmp_path / "model.tar.gz"
-    with refused("is a pickle that holds more than tensors and could run code, so it was not opened"):
+    with refused(
+        r"is a pickle that holds more than tensors \((posix|nt).mkdir\) and could run code, so it was not opened"
+    ):
         load(source)
     assert not proof.exists()
     if kind == "state dict":  # the test would see the harm, had it been done

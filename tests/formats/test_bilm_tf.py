@@ -24,6 +24,7 @@ from polyseme.formats.bilm_tf import load_bilm_tf, save_bilm_tf, special_tokens
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import load_native, save_native
+from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
@@ -81,7 +82,7 @@ def test_the_token_vectors_of_allennlp(name: str) -> None:
     words = Vocabulary.read_bilm_tf(folder / "vocab_test.txt").words
     model = load_bilm_tf(folder / "options.json", folder / "lm_weights.hdf5", folder / "vocab_test.txt")
     with torch.no_grad():
-        vectors = model.bilm().token_encoder(torch.from_numpy(model.indexer.rows(words)))
+        vectors = BiLM.of(model).token_encoder(torch.from_numpy(model.indexer.rows(words)))
     with h5py.File(folder / "elmo_token_embeddings.hdf5") as file:
         assert_same_as_golden(vectors, file["embedding"], "bilm-tf/allennlp token vectors")
 
@@ -148,7 +149,7 @@ def test_the_other_names_of_a_one_layer_model(tmp_path: Path) -> None:
         np.testing.assert_array_equal(model.tensors["token_encoder.words.weight"][1:], file["embedding"])
         kernel = file["RNN_1/RNN/LSTMCell/W_0"][...]  # [2D, 4H], gates i j f o
     i, j, f, o = np.split(kernel, 4, axis=1)
-    ours = torch.cat([model.tensors[f"directions.1.cells.0.{part}_weight"] for part in ("input", "state")])
+    ours = np.concatenate([model.tensors[f"directions.1.cells.0.{part}_weight"] for part in ("input", "state")])
     np.testing.assert_array_equal(ours, np.concatenate([i, f, o, j], axis=1))
 
 

@@ -14,6 +14,7 @@ from helpers.pins import PINS, fingerprints
 from helpers.small_models import SMALL, small_model
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.formats.fingerprint import model_fingerprint
+from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme, UnicodeScheme
 from polyseme.text.indexing import Indexer
 
@@ -57,10 +58,9 @@ def test_the_order_and_layout_of_the_tensors_do_not_matter() -> None:
     assert model_fingerprint(SMALL, INDEXER, turned) == model_fingerprint(SMALL, INDEXER, TENSORS)
 
 
-def test_a_tensor_of_torch_and_its_array_are_the_same() -> None:
+def test_the_network_of_a_model_has_its_fingerprint() -> None:
     model = small_model()
-    arrays = {name: tensor.numpy() for name, tensor in model.tensors.items()}
-    assert model_fingerprint(model.config, model.indexer, arrays) == model.fingerprint()
+    assert model_fingerprint(model.config, model.indexer, BiLM.of(model).arrays()) == model.fingerprint()
 
 
 @pytest.mark.parametrize(

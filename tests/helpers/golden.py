@@ -11,7 +11,7 @@ import torch
 
 from helpers.paths import COMMITTED, FIXTURES, needs
 from polyseme.formats.model import StoredModel
-from polyseme.nn.bilm import BiLMOutput
+from polyseme.nn.bilm import BiLM, BiLMOutput
 
 TOLERANCE = 1e-5
 
@@ -47,7 +47,7 @@ class Carrying:
     """Reads batches as the original programs do: a row starts where the same row of the last batch ended."""
 
     def __init__(self, model: StoredModel) -> None:
-        self.indexer, self.bilm = model.indexer, model.bilm()
+        self.indexer, self.bilm = model.indexer, BiLM.of(model)
         self.state = self.bilm.zero_state(0)
 
     def read(self, sentences: list[list[str]]) -> BiLMOutput:

@@ -49,7 +49,7 @@ def random_model(config: BiLMConfig = SMALL, *, spread: float = 0.3, seed: int =
     """Every weight drawn from N(0, ``spread``), biases too, so that none can be mixed up unseen."""
     generator = torch.Generator().manual_seed(seed)
     shapes = {name: tensor.shape for name, tensor in BiLM(config).state_dict().items()}
-    tensors = {name: spread * torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+    tensors = {name: (spread * torch.randn(shape, generator=generator)).numpy() for name, shape in shapes.items()}
     for name in ("token_encoder.characters.embedding.weight", "token_encoder.words.weight"):
         if name in tensors:
             tensors[name][0] = 0

@@ -15,10 +15,9 @@ import torch
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.elmo import Elmo
-from polyseme.formats.model import StoredModel
+from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.index.vector_index import Index
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.pretrain.toy import TEXT
 from polyseme.serve.limits import Limits
 from polyseme.serve.served import Models, ServedModel
@@ -37,9 +36,13 @@ def small_model(words: Sequence[str], *, lang: str = "en", seed: int = 0, softma
     characters = CharacterConfig(alphabet=261, dim=8, max_characters=30, filters=((1, 8), (2, 8), (3, 16)), highways=1)
     config = BiLMConfig(characters=characters, cell=32, projection=16, layers=2)
     torch.manual_seed(seed)
-    tensors = {name: 0.5 * torch.randn_like(value) for name, value in BiLM(config).state_dict().items()}
+    tensors = {name: (0.5 * torch.randn_like(value)).numpy() for name, value in BiLM(config).state_dict().items()}
     vocabulary = Vocabulary((*SPECIALS, *words), tuple(range(len(words) + len(SPECIALS), 0, -1)))
-    output = SoftmaxWeights(torch.randn(len(vocabulary), 16), torch.randn(len(vocabulary))) if softmax else None
+    output = (
+        SoftmaxWeights(torch.randn(len(vocabulary), 16).numpy(), torch.randn(len(vocabulary)).numpy())
+        if softmax
+        else None
+    )
     card = {"name": "small", "tokenization": lang}
     return StoredModel(config, tensors, Indexer(ByteScheme(30)), vocabulary=vocabulary, softmax=output, card=card)
 

@@ -7,9 +7,8 @@ import torch
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.elmo import Elmo, State
-from polyseme.formats.model import StoredModel
+from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.nn.bilm import BiLM, BiLMState
-from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
@@ -25,8 +24,8 @@ def small_lm(
     characters = CharacterConfig(alphabet=261, dim=4, max_characters=12, filters=((1, 4), (2, 6)), highways=1)
     config = BiLMConfig(characters=characters, cell=12, projection=5, layers=2, bidirectional=bidirectional)
     torch.manual_seed(seed)
-    tensors = {name: 0.6 * torch.randn_like(value) for name, value in BiLM(config).state_dict().items()}
-    output = SoftmaxWeights(torch.randn(len(WORDS), 5), torch.randn(len(WORDS))) if softmax else None
+    tensors = {name: (0.6 * torch.randn_like(value)).numpy() for name, value in BiLM(config).state_dict().items()}
+    output = SoftmaxWeights(torch.randn(len(WORDS), 5).numpy(), torch.randn(len(WORDS)).numpy()) if softmax else None
     return StoredModel(
         config,
         tensors,
@@ -51,8 +50,8 @@ def spelled_out(
     assert stored.softmax is not None
     ids = torch.from_numpy(stored.indexer.batch([tokens]))
     with torch.no_grad():
-        top = stored.bilm()(ids, start).layers[-1, 0].double()  # [N+2, W]
-    weight, bias = stored.softmax.weight.double(), stored.softmax.bias.double()
+        top = BiLM.of(stored)(ids, start).layers[-1, 0].double()  # [N+2, W]
+    weight, bias = (torch.from_numpy(x).double() for x in (stored.softmax.weight, stored.softmax.bias))
     size = stored.config.projection
     forward = torch.log_softmax(top[:-1, :size] @ weight.T + bias, dim=1).numpy()
     if not stored.config.bidirectional:

@@ -6,9 +6,8 @@ import torch
 from hypothesis import strategies as st
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
-from polyseme.formats.model import StoredModel
+from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
 from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.vocabulary import Vocabulary
@@ -34,13 +33,15 @@ def small_model(config: BiLMConfig = SMALL, *, softmax: bool = False, seed: int 
     else:
         assert config.characters is not None
         indexer = Indexer(characters=ByteScheme(config.characters.max_characters, dict(BOUNDARIES)))
-    tensors = {name: torch.randn_like(x) for name, x in BiLM(config).state_dict().items()}
+    tensors = {name: torch.randn_like(x).numpy() for name, x in BiLM(config).state_dict().items()}
     for name in ("token_encoder.characters.embedding.weight", "token_encoder.words.weight"):
         if name in tensors:
             tensors[name][0] = 0
     weights = None
     if softmax and vocabulary is not None:
-        weights = SoftmaxWeights(torch.randn(len(vocabulary), config.projection), torch.randn(len(vocabulary)))
+        weights = SoftmaxWeights(
+            torch.randn(len(vocabulary), config.projection).numpy(), torch.randn(len(vocabulary)).numpy()
+        )
     return StoredModel(config, tensors, indexer, vocabulary, weights)
 
 

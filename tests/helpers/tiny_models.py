@@ -16,7 +16,7 @@ def tiny_model(seed: int = 0) -> StoredModel:
     characters = CharacterConfig(alphabet=261, dim=4, max_characters=12, filters=((1, 4), (2, 8)), highways=1)
     config = BiLMConfig(characters=characters, cell=16, projection=4, layers=2)
     torch.manual_seed(seed)
-    tensors = {name: 0.3 * torch.randn_like(value) for name, value in BiLM(config).state_dict().items()}
+    tensors = {name: (0.3 * torch.randn_like(value)).numpy() for name, value in BiLM(config).state_dict().items()}
     return StoredModel(config, tensors, Indexer(ByteScheme(max_characters=12)))
 
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from helpers.small_lms import WORDS, small_elmo, small_lm
 from polyseme.elmo import Elmo
 from polyseme.encoding import unit
-from polyseme.lm.lexicon import PLACES, Lexicon
+from polyseme.formats.model import ClusterWeights
+from polyseme.lm.lexicon import Lexicon
 from polyseme.lm.places import Place
 from polyseme.lm.substitute_vectors import SubstituteVectors
-from polyseme.nn.adaptive import Clusters
+from polyseme.lm.word_probabilities import BLOCK
 
 TOKENS = ["Here", "is", "your", "birthday", "present", "."]
 EVERYWHERE = [Place(TOKENS, position, position + 1) for position in range(len(TOKENS))]
@@ -26,7 +27,7 @@ def adaptive_elmo() -> Elmo:
     """The small model with a softmax in two steps."""
     stored = small_lm()
     assert stored.softmax is not None
-    clusters = Clusters((6, 10), torch.randn(2, 5), torch.randn(2))
+    clusters = ClusterWeights((6, 10), torch.randn(2, 5).numpy(), torch.randn(2).numpy())
     return Elmo(replace(stored, softmax=replace(stored.softmax, clusters=clusters)), device="cpu")
 
 
@@ -48,9 +49,9 @@ def test_the_weights_are_the_roots_of_the_probabilities(elmo: Elmo) -> None:
 
 def test_many_places_are_the_places_one_by_one() -> None:
     lexicon = Lexicon(small_elmo())
-    states = lexicon.states(EVERYWHERE * (PLACES // len(EVERYWHERE) + 2))
+    states = lexicon.states(EVERYWHERE * (BLOCK // len(EVERYWHERE) + 2))
     every = lexicon.substitute_vectors(states)
-    for number in (0, PLACES - 1, PLACES, len(states) - 1):
+    for number in (0, BLOCK - 1, BLOCK, len(states) - 1):
         one = lexicon.substitute_vectors(states[number : number + 1])
         np.testing.assert_array_equal(one.ids[0], every.ids[number])
         np.testing.assert_allclose(one.weights[0], every.weights[number], atol=1e-6)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from helpers.paths import FIXTURES, needs
 from polyseme.nn import softmax as softmax_module
-from polyseme.nn.softmax import Negatives, Softmax, SoftmaxWeights, draw_negatives, full_loss, sampled_loss
+from polyseme.nn.softmax import Negatives, Softmax, draw_negatives, full_loss, sampled_loss, target_log_probabilities
 
 RECORDED = FIXTURES / "bilm-tf-generated" / "sampled_softmax.npz"
 
@@ -141,7 +141,7 @@ def test_a_softmax_trained_with_corrected_negatives_learns_the_distribution_that
 
 def test_log_probabilities_of_targets() -> None:
     h, weight, bias, targets = (t.detach() for t in a_problem())
-    found = SoftmaxWeights(weight, bias).target_log_probabilities(h, targets)
+    found = target_log_probabilities(h, weight, bias, targets)
     expected = torch.log_softmax(h @ weight.t() + bias, dim=1)[torch.arange(len(h)), targets]
     torch.testing.assert_close(found, expected)
 

@@ -18,9 +18,9 @@ from torch import nn
 from helpers.damage import rewrite
 from helpers.toy_names import write_names
 from polyseme.errors import ConfigError, FormatError, InputError, JobError
-from polyseme.formats.run_file import read_run_file
 from polyseme.jobs.manifests import read_values
 from polyseme.nn.mix import ScalarMix
+from polyseme.nn.run_file import read_run_file
 from polyseme.settings import with_values
 from polyseme.tasks import run as runs
 from polyseme.tasks import trained_task as task_module

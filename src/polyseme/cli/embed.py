@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from polyseme.cli.bars import shown_duration
-from polyseme.cli.options import Device, Field, Kind, Lang, Model, OptionsFile, Quiet, State, TwoThreads
+from polyseme.cli.options import Device, Field, Kind, Lang, Model, OptionsFile, Quiet, State, Threads
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -58,7 +58,7 @@ def embed(
     merge: Annotated[bool, typer.Option("--merge", help="Put the shares of all machines together.")] = False,
     on: Annotated[Literal["ray"] | None, typer.Option(help="Run on a Ray cluster: Parquet shards into FILE.")] = None,
     device: Device = "auto",
-    threads: TwoThreads = None,
+    threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
     """Turn text files of any size into vectors; killed at any moment, the job goes on with --resume.
@@ -95,13 +95,9 @@ def embed(
 
 
 def _load(model: str, options: str | None, lang: str | None, state: State, device: str, threads: int | None) -> Elmo:
-    import torch
-
     from polyseme.elmo import Elmo
 
-    if threads is not None:
-        torch.set_num_threads(threads)
-    return Elmo.from_pretrained(model, options=options, device=device, state=state, lang=lang)
+    return Elmo.from_pretrained(model, options=options, device=device, state=state, lang=lang, threads=threads)
 
 
 def _run(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Device, Field, Kind, Lang, Model, Quiet, State, TwoThreads, from_everywhere
+from polyseme.cli.options import Device, Field, Kind, Lang, Model, Quiet, State, Threads, from_everywhere
 
 
 def index(
@@ -29,7 +29,7 @@ def index(
     state: State = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted index.")] = False,
     device: Device = "auto",
-    threads: TwoThreads = None,
+    threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
     """Index every word of a text by its vectors, so that polyseme neighbours finds the nearest; --resume goes on.
@@ -42,15 +42,11 @@ def index(
 
       polyseme index reviews.jsonl.gz --field body --layers 1,2 --out reviews-index
     """
-    import torch
-
     from polyseme.elmo import Elmo
     from polyseme.index.vector_index import Index
 
     chosen = _layers(layers)
-    if threads is not None:
-        torch.set_num_threads(threads)
-    elmo = Elmo.from_pretrained(model, device=device, state=state, lang=lang)
+    elmo = Elmo.from_pretrained(model, device=device, state=state, lang=lang, threads=threads)
     try:
         built = Index.build(
             elmo,

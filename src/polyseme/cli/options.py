@@ -29,7 +29,7 @@ State = Annotated[
     typer.Option(help="Each sentence from zero, or from one fixed state; unless given, as the model says."),
 ]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, mps, or auto: a GPU where there is one.")]
-Threads = Annotated[int | None, typer.Option(help="CPU threads.", metavar="N", min=1)]
+Threads = Annotated[int | None, typer.Option(help="CPU threads; all usable cores unless given.", metavar="N", min=1)]
 TwoThreads = Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from polyseme.cli.options import Device, State, TwoThreads
+from polyseme.cli.options import Device, State, Threads
 
 
 def serve(
@@ -36,7 +36,7 @@ def serve(
     ] = None,
     state: State = None,
     device: Device = "auto",
-    threads: TwoThreads = None,
+    threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the address only.")] = False,
 ) -> None:
     """Serve a page that shows what a word means in its sentence, and an HTTP API for vectors.
@@ -52,8 +52,6 @@ def serve(
     from polyseme.errors import MissingExtra
 
     try:
-        import torch
-
         from polyseme.serve.served import load_models
         from polyseme.serve.server import Listening
         from polyseme.serve.server import serve as run
@@ -63,9 +61,7 @@ def serve(
         raise MissingExtra("polyseme serve", "serve") from None
 
     where = Listening(host, port, token)
-    if threads is not None:
-        torch.set_num_threads(threads)
-    models = load_models(model or [], index or [], state=state, device=device)
+    models = load_models(model or [], index or [], state=state, device=device, threads=threads)
 
     def ready(address: str) -> None:
         typer.echo(address)

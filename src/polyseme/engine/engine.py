@@ -26,7 +26,7 @@ from polyseme.engine.recurrence import Direction
 from polyseme.engine.state import ReadingState
 from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.token_rows import KEY_BYTES, Boundary, CacheStats, Key, TokenRows
-from polyseme.engine.weights import Precision, arrays, check_precision, layer_weights, token_weights
+from polyseme.engine.weights import Precision, check_precision, layer_weights, token_weights
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import Work
 from polyseme.kernel.library import library
@@ -58,11 +58,11 @@ class Engine:
         limit = int(cache_mb * 2**20) // (4 * self.config.projection + KEY_BYTES)
         self._rows = TokenRows(self._encode_keys, self.config.projection, limit)
         self._rows_lock = threading.Lock()
-        self._pool = Pool(check_threads(threads))
+        self.pool = Pool(check_threads(threads))
 
     def _prepare(self, stored: StoredModel) -> None:
         """The weights, in the form that the kernel or numpy wants."""
-        config, tensors, kernel = self.config, arrays(stored.tensors), library()
+        config, tensors, kernel = self.config, stored.tensors, library()
         layers = [
             [layer_weights(config, tensors, direction, layer) for layer in range(config.layers)]
             for direction in range(config.directions)
@@ -80,7 +80,7 @@ class Engine:
 
     @property
     def threads(self) -> int:
-        return self._pool.threads
+        return self.pool.threads
 
     @property
     def cache(self) -> CacheStats:
@@ -132,7 +132,7 @@ class Engine:
                 rows = self._rows.look_up(sentences)
                 table = self._rows.table
             begins = list(accumulate(lengths, initial=0))
-            threads = self._pool.threads if sum(lengths) * self._multiplications() >= WORTH_THREADS else 1
+            threads = self.pool.threads if sum(lengths) * self._multiplications() >= WORTH_THREADS else 1
             jobs = [
                 self._job(
                     ReadingJob(batch, direction, rows, begins, table, layers, keep_boundaries, start, final), progress
@@ -140,7 +140,7 @@ class Engine:
                 for batch in plan_batches(lengths, -(-threads // config.directions))
                 for direction in range(config.directions)
             ]
-            self._pool.run(jobs, threads)
+            self.pool.run(jobs, threads)
             refuse_infinite(layers, sentences, keep_boundaries)
         return layers
 
@@ -163,7 +163,7 @@ class Engine:
             out[group] = self._encoder.encode(rows[group], lengths[group])
             yield
 
-        self._pool.run([encode(group) for group in groups])
+        self.pool.run([encode(group) for group in groups])
         return out
 
     def _character_counts(self, rows: Ids) -> Ids:

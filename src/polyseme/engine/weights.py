@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.bilm_config import BiLMConfig, CharacterConfig
+from polyseme.bilm_config import FORGET_BIAS, BiLMConfig, CharacterConfig
 from polyseme.errors import ConfigError
 
 Floats = npt.NDArray[np.float32]
@@ -17,9 +17,6 @@ Floats = npt.NDArray[np.float32]
 #: How many bits the weights have that the engine multiplies with.
 Precision = Literal["float32", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
-
-#: Added to the forget gate; the released files store the bias without it.
-FORGET_BIAS = 1.0
 
 
 def check_precision(precision: str) -> None:
@@ -68,12 +65,6 @@ class TokenWeights:
     characters: CharacterWeights | None
     words: Floats | None  # [size + 1, dim]
     projection: LinearWeights | None  # encoded_size → D
-
-
-def arrays(tensors: Mapping[str, Any]) -> dict[str, Floats]:
-    """Weights by name, whatever holds them, as float32; no copies where none are needed."""
-    detached = {name: tensor.detach() if hasattr(tensor, "detach") else tensor for name, tensor in tensors.items()}
-    return {name: np.asarray(tensor, dtype=np.float32) for name, tensor in detached.items()}
 
 
 def layer_weights(config: BiLMConfig, tensors: Mapping[str, Floats], direction: int, layer: int) -> LayerWeights:

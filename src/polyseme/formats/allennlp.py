@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
+import numpy as np
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import FormatError
@@ -75,14 +75,20 @@ def find_elmo(file: ArrayFile, config: Mapping[str, Any]) -> str:
     prefixes = [name.removesuffix(CHARACTERS) for name in file.arrays if name.endswith(CHARACTERS)]
     if not prefixes:
         raise FormatError(f"{file.name} has no ELMo part: {_what_instead(file, config)}")
-    first = file.arrays[prefixes[0] + CHARACTERS]
     for other in prefixes[1:]:
-        array = file.arrays[other + CHARACTERS]
-        if array.shape != first.shape or not torch.equal(array.read(), first.read()):
+        if not _same_values(file, prefixes[0] + CHARACTERS, other + CHARACTERS):
             raise FormatError(
                 f"{file.name} has several ELMo parts ({prefixes[0]!r}, {other!r}), where one was expected"
             )
     return prefixes[0]
+
+
+def _same_values(file: ArrayFile, one: str, other: str) -> bool:
+    shape = file.shape(one)
+    if file.shape(other) != shape:
+        return False
+    file.check({one: shape, other: shape})
+    return np.array_equal(file.read(one), file.read(other))
 
 
 def save_allennlp(model: StoredModel, folder: Path) -> None:

@@ -10,11 +10,14 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
 from polyseme.errors import FormatError, MissingTensor, WrongShape
+
+Floats = npt.NDArray[np.float32]
 
 #: Weights hardly compress; a file that promises more than this many times its own size is not made of weights.
 LARGEST_EXPANSION = 200
@@ -29,7 +32,7 @@ class Array:
     shape: tuple[int, ...]
     kind: str  #: the type of its values, as the file names it
     floating: bool
-    read: Callable[[], Tensor]
+    read: Callable[[], npt.NDArray[Any]]
 
     @property
     def bytes(self) -> int:
@@ -73,20 +76,21 @@ class ArrayFile:
                 )
         self._check_size(shapes)
 
-    def read(self, name: str) -> Tensor:
+    def read(self, name: str) -> Floats:
         """The values as float32; one that is not finite, or leads to one that is not, is refused."""
-        values = self.arrays[name].read().to(torch.float32)
-        if not values.numel():
+        with np.errstate(all="ignore"):
+            values: Floats = self.arrays[name].read().astype(np.float32, copy=False)
+        if not values.size:
             return values
-        low, high = map(float, torch.aminmax(values))  # both are NaN if one value is
+        low, high = float(values.min()), float(values.max())  # both are NaN if one value is
         if math.isfinite(low) and math.isfinite(high) and max(-low, high) > LARGEST_WEIGHT:
             raise FormatError(
                 f"{self.name}: the array {name!r} holds the value {low if -low > high else high:.3g}, which is no "
                 "weight of a network: its products are not finite; get the file again"
             )
-        if wrong := 0 if math.isfinite(low) and math.isfinite(high) else int((~torch.isfinite(values)).sum()):
+        if wrong := 0 if math.isfinite(low) and math.isfinite(high) else int((~np.isfinite(values)).sum()):
             raise FormatError(
-                f"{self.name}: the array {name!r} has {wrong} values of {values.numel()} that are not finite numbers, "
+                f"{self.name}: the array {name!r} has {wrong} values of {values.size} that are not finite numbers, "
                 "so the weights are damaged; get the file again"
             )
         return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import torch
+import numpy as np
 
 from polyseme.formats.card import parameter_count
 from polyseme.formats.model import StoredModel
@@ -44,11 +44,11 @@ def describe(model: StoredModel) -> dict[str, Any]:
 
 def checks(model: StoredModel) -> Iterator[tuple[str, bool]]:
     """What should be true of every model, and whether it is."""
-    yield "all weights are finite", all(bool(torch.isfinite(x).all()) for x in model.tensors.values())
+    yield "all weights are finite", all(bool(np.isfinite(x).all()) for x in model.tensors.values())
     tables = [model.tensors[name] for name in (CHARACTER_TABLE, WORD_TABLE) if name in model.tensors]
     yield "the row of padding is zero", all(not table[0].any() for table in tables)
     if model.softmax is not None:
-        sound = bool(torch.isfinite(model.softmax.weight).all() and torch.isfinite(model.softmax.bias).all())
+        sound = bool(np.isfinite(model.softmax.weight).all() and np.isfinite(model.softmax.bias).all())
         yield "the softmax is finite", sound
         words = -1 if model.vocabulary is None else len(model.vocabulary)
         yield "the softmax has a row for every word of the vocabulary", words == len(model.softmax.bias)

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from polyseme.bilm_config import BiLMConfig
+from polyseme.formats.arrays import Floats
 from polyseme.jobs.identity import canonical
 from polyseme.text.indexing import Indexer
 
 SCHEME = 1
 
 
-def model_fingerprint(config: BiLMConfig, indexer: Indexer, tensors: Mapping[str, Any]) -> str:
-    """``tensors`` are arrays of numpy, or tensors on the CPU, which numpy sees without a copy."""
+def model_fingerprint(config: BiLMConfig, indexer: Indexer, tensors: Mapping[str, Floats]) -> str:
     scheme = indexer.characters.SCHEME if indexer.characters else None
     found = hashlib.sha256(canonical({"network": config, "indexer": indexer, "scheme": scheme}))
     for name in sorted(tensors):

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-import torch
-from torch import Tensor
 
 from polyseme.errors import FormatError
-from polyseme.formats.arrays import Array, ArrayFile
+from polyseme.formats.arrays import Array, ArrayFile, Floats
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -27,11 +25,11 @@ def open_hdf5(path: Path) -> Iterator[ArrayFile]:
         raise FormatError(f"{path.name} cannot be read as HDF5: {_reason(path, error)}") from None
 
 
-def write_hdf5(path: Path, arrays: Mapping[str, Tensor]) -> None:
+def write_hdf5(path: Path, arrays: Mapping[str, Floats]) -> None:
     """A new HDF5 file with these arrays as float32."""
     with h5py.File(path, "w") as file:
         for name, values in arrays.items():
-            file.create_dataset(name, data=values.to(torch.float32).numpy())
+            file.create_dataset(name, data=values)
 
 
 def _arrays(file: h5py.File, title: str) -> dict[str, Array]:
@@ -48,8 +46,8 @@ def _arrays(file: h5py.File, title: str) -> dict[str, Array]:
     return found
 
 
-def _read(item: h5py.Dataset) -> Tensor:
-    return torch.from_numpy(np.asarray(item[...], dtype=np.float32))
+def _read(item: h5py.Dataset) -> Floats:
+    return np.asarray(item[...], dtype=np.float32)
 
 
 def _reason(path: Path, error: Exception) -> str:

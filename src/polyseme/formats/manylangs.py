@@ -8,12 +8,11 @@ from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.arrays import ArrayFile
 from polyseme.formats.json_file import Settings
-from polyseme.formats.model import StoredModel
+from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.names import MANYLANGS
 from polyseme.formats.native_indexer import in_order, unicode_scheme
 from polyseme.formats.renaming import read_tensors
 from polyseme.formats.torch_file import read_state_dict
-from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 
@@ -154,4 +153,4 @@ def _softmax(folder: Path, words: int, size: int) -> SoftmaxWeights | None:
         return SoftmaxWeights(file.read("hidden2tag.weight"), file.read("hidden2tag.bias"))
     # oov_column, a third array, takes no part in the program's scores.
     file.check({"column_emb.weight": (words, size), "column_bias.weight": (words, 1)})
-    return SoftmaxWeights(file.read("column_emb.weight"), file.read("column_bias.weight")[:, 0].contiguous())
+    return SoftmaxWeights(file.read("column_emb.weight"), file.read("column_bias.weight").reshape(-1))

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch import Tensor
-
 from polyseme.bilm_config import BiLMConfig
+from polyseme.formats.arrays import Floats
 from polyseme.formats.fingerprint import model_fingerprint
-from polyseme.nn.bilm import BiLM
-from polyseme.nn.softmax import SoftmaxWeights
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
 
@@ -29,16 +26,34 @@ class MixWeights:
 class OutputProjection:
     """A linear map that a task learned on top of the mix: ``x @ weight.T + bias``."""
 
-    weight: Tensor  # [anything, W]
-    bias: Tensor
+    weight: Floats  # [anything, W]
+    bias: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterWeights:
+    """What the head of an adaptive softmax knows of its clusters (``polyseme.nn.adaptive``)."""
+
+    cutoffs: tuple[int, ...]  #: first word of each cluster
+    weight: Floats  # [clusters, D]
+    bias: Floats  # [clusters]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftmaxWeights:
+    """The output layer of a language model, shared by both directions; row v belongs to word v."""
+
+    weight: Floats  # [V, D]
+    bias: Floats  # [V]
+    clusters: ClusterWeights | None = None  #: of an adaptive softmax
 
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A biLM and all that belongs to it: the common form between every format and the network."""
+    """A biLM and all that belongs to it: the common form between every format, the engine and the network."""
 
     config: BiLMConfig
-    tensors: Mapping[str, Tensor]  #: float32, by the parameter names of ``BiLM``
+    tensors: Mapping[str, Floats]  #: float32, by the parameter names of ``BiLM``
     indexer: Indexer
     vocabulary: Vocabulary | None = None  #: the words of the softmax, or of the format's vocabulary file
     softmax: SoftmaxWeights | None = None
@@ -47,12 +62,6 @@ class StoredModel:
     card: Mapping[str, Any] = field(default_factory=dict)  #: name, languages, licence, tokenisation, state, …
     format: str = "native"  #: the title of the format it was read from
     digests: int = 0  #: of tensors and lists that the loader has compared with what was saved
-
-    def bilm(self) -> BiLM:
-        """The network with these weights, in evaluation mode."""
-        bilm = BiLM(self.config)
-        bilm.load_state_dict(dict(self.tensors))
-        return bilm.eval()
 
     def fingerprint(self) -> str:
         """A digest of settings, alphabets and weights: equal for models that give equal vectors."""

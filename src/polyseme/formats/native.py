@@ -12,36 +12,32 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import ConfigError, FormatError
-from polyseme.formats.arrays import Array, ArrayFile
+from polyseme.formats.arrays import ArrayFile, Floats
 from polyseme.formats.card import card_text
 from polyseme.formats.digests import DIGESTS, check_config, check_digests, with_digests
 from polyseme.formats.json_file import Settings
-from polyseme.formats.model import MixWeights, OutputProjection, StoredModel
+from polyseme.formats.model import ClusterWeights, MixWeights, OutputProjection, SoftmaxWeights, StoredModel
 from polyseme.formats.model_folder import model_folder
 from polyseme.formats.native_indexer import CHARACTERS, WORDS, indexer_settings, read_indexer, read_words, write_entries
+from polyseme.formats.safetensors_file import open_safetensors, write_safetensors
 from polyseme.formats.shapes import parameter_shapes
 from polyseme.jobs.manifests import CHECKSUM
-from polyseme.nn.adaptive import Clusters
-from polyseme.nn.softmax import SoftmaxWeights
 
 TITLE = "native"
 CONFIG, WEIGHTS, VOCABULARY, README = "config.json", "model.safetensors", "vocab.txt", "README.md"
 FILES = (CONFIG, WEIGHTS, VOCABULARY, CHARACTERS, WORDS, README)
 FORMAT, VERSION = "polyseme", 1
 Dtype = Literal["float32", "float16"]
-DTYPES = {"float32": torch.float32, "float16": torch.float16}
+DTYPES: tuple[Dtype, ...] = ("float32", "float16")
 
 
 def save_native(model: StoredModel, folder: str | Path, dtype: Dtype = "float32") -> None:
@@ -51,10 +47,10 @@ def save_native(model: StoredModel, folder: str | Path, dtype: Dtype = "float32"
     """
     if dtype not in DTYPES:
         raise ConfigError(f"dtype is {dtype!r}, but weights are stored as float32 or float16")
-    tensors = {name: _stored(name, x, DTYPES[dtype]) for name, x in _all_tensors(model).items()}
+    tensors = {name: _stored(name, x, dtype) for name, x in _all_tensors(model).items()}
     with model_folder(Path(folder), FILES) as beside:
         (beside / README).write_text(card_text(model), encoding="utf-8")
-        save_file(tensors, beside / WEIGHTS, metadata={"format": "pt"})
+        write_safetensors(beside / WEIGHTS, tensors)
         shutil.copymode(beside / README, beside / WEIGHTS)  # safetensors writes for the owner alone
         if model.vocabulary is not None:
             model.vocabulary.write(beside / VOCABULARY)
@@ -121,39 +117,15 @@ def check_header(settings: Settings) -> None:
     settings.only("format", "version", "network", "indexer", "softmax", "mixes", "card", DIGESTS, CHECKSUM)
 
 
-@contextmanager
-def open_safetensors(path: Path) -> Iterator[ArrayFile]:
-    """The arrays of a safetensors file; they can be read while the block lasts."""
-    if not path.is_file():
-        raise FormatError(f"the file {path.name} is missing")
-    try:
-        with safe_open(path, framework="pt") as file:
-            arrays = {name: _lazy(file, name) for name in file.keys()}  # noqa: SIM118, this is no dict
-            yield ArrayFile(path.name, arrays, path.stat().st_size)
-    except SafetensorError as error:
-        raise FormatError(f"{path.name} is truncated or no safetensors file ({error}); get it again") from None
-
-
-def _lazy(file: Any, name: str) -> Array:
-    part = file.get_slice(name)
-    kind = part.get_dtype()
-
-    def read() -> Tensor:
-        # A copy: what safetensors gives is the mapped file itself, and a file that changes would end the process.
-        values: Tensor = file.get_tensor(name).clone()
-        return values
-
-    return Array(tuple(part.get_shape()), kind, kind in ("F16", "BF16", "F32", "F64"), read)
-
-
-def _stored(name: str, x: Tensor, dtype: torch.dtype) -> Tensor:
-    stored = x.detach().to("cpu", dtype, copy=True).contiguous()  # a copy: safetensors refuses shared memory
-    if not torch.isfinite(stored).all():
+def _stored(name: str, x: Floats, dtype: Dtype) -> npt.NDArray[np.floating]:
+    with np.errstate(over="ignore"):
+        stored = x.astype(dtype, copy=False)
+    if not np.isfinite(stored).all():
         raise FormatError(f"the parameter {name!r} has values that {dtype} cannot hold; save it as float32")
     return stored
 
 
-def _all_tensors(model: StoredModel) -> dict[str, Tensor]:
+def _all_tensors(model: StoredModel) -> dict[str, Floats]:
     tensors = dict(model.tensors)
     if model.softmax is not None:
         tensors |= {"softmax.weight": model.softmax.weight, "softmax.bias": model.softmax.bias}
@@ -167,7 +139,7 @@ def _all_tensors(model: StoredModel) -> dict[str, Tensor]:
 
 def _read_tensors(
     file: ArrayFile, config: BiLMConfig, cutoffs: tuple[int, ...]
-) -> tuple[dict[str, Tensor], SoftmaxWeights | None, OutputProjection | None]:
+) -> tuple[dict[str, Floats], SoftmaxWeights | None, OutputProjection | None]:
     network = parameter_shapes(config)
     shapes = dict(network)
     for part, size in (("softmax", config.projection), ("output_projection", config.width)):
@@ -185,7 +157,7 @@ def _read_tensors(
     if "softmax.bias" in values:
         clusters = None
         if cutoffs:
-            clusters = Clusters(cutoffs, values["softmax.cluster_weight"], values["softmax.cluster_bias"])
+            clusters = ClusterWeights(cutoffs, values["softmax.cluster_weight"], values["softmax.cluster_bias"])
         softmax = SoftmaxWeights(values["softmax.weight"], values["softmax.bias"], clusters)
     if "output_projection.bias" in values:
         projection = OutputProjection(values["output_projection.weight"], values["output_projection.bias"])

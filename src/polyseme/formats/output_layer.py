@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from polyseme.errors import ConfigError
-from polyseme.formats.model import StoredModel
-from polyseme.nn.softmax import SoftmaxWeights
+from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
 

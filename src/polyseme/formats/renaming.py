@@ -12,12 +12,11 @@ import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import FormatError
-from polyseme.formats.arrays import ArrayFile
+from polyseme.formats.arrays import ArrayFile, Floats
 from polyseme.formats.shapes import Shape, parameter_shapes
 from polyseme.formats.steps import Step
 
@@ -36,18 +35,19 @@ class Rename:
     def parts(self) -> tuple[str, ...]:
         return (self.ours,) if isinstance(self.ours, str) else self.ours
 
-    def load(self, x: Tensor) -> dict[str, Tensor]:
+    def load(self, x: Floats) -> dict[str, Floats]:
         """The file's array → our parameters."""
         for step in self.steps:
             x = step.load(x)
-        return {name: part.contiguous() for name, part in zip(self.parts, x.chunk(len(self.parts)), strict=True)}
+        parts = np.split(x, len(self.parts))
+        return {name: np.ascontiguousarray(part) for name, part in zip(self.parts, parts, strict=True)}
 
-    def save(self, tensors: Mapping[str, Tensor]) -> Tensor:
+    def save(self, tensors: Mapping[str, Floats]) -> Floats:
         """Our parameters → the file's array."""
-        x = torch.cat([tensors[name] for name in self.parts])
+        x = np.concatenate([tensors[name] for name in self.parts])
         for step in reversed(self.steps):
             x = step.save(x)
-        return x.contiguous()
+        return np.ascontiguousarray(x)
 
     def saved(self, shapes: Mapping[str, Shape]) -> Shape:
         """The shape of the file's array, from ours."""
@@ -90,18 +90,18 @@ class Layout:
     directions: int = 2
 
 
-def read_tensors(file: ArrayFile, table: Table, config: BiLMConfig) -> dict[str, Tensor]:
+def read_tensors(file: ArrayFile, table: Table, config: BiLMConfig) -> dict[str, Floats]:
     """All parameters of the network, from a file that names them by ``table``; names and shapes are checked first."""
     entries = list(expand(table, config))
     shapes = parameter_shapes(config)
     file.check({entry.theirs: entry.saved(shapes) for entry in entries})
-    tensors: dict[str, Tensor] = {}
+    tensors: dict[str, Floats] = {}
     for entry in entries:
         tensors.update(entry.load(file.read(entry.theirs)))
     return tensors
 
 
-def file_arrays(tensors: Mapping[str, Tensor], table: Table, config: BiLMConfig) -> dict[str, Tensor]:
+def file_arrays(tensors: Mapping[str, Floats], table: Table, config: BiLMConfig) -> dict[str, Floats]:
     """What a file that names its arrays by ``table`` holds: the way back."""
     return {entry.theirs: entry.save(tensors) for entry in expand(table, config)}
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import Tensor
+import numpy.typing as npt
 
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import Array, ArrayFile
@@ -87,7 +86,7 @@ def read_index(path: Path) -> tuple[int, dict[str, Entry]]:
 def _array(name: str, entry: Entry, path: Path) -> Array:
     kind = DTYPES.get(entry.dtype)
     if kind is None:
-        return Array(entry.shape, f"TensorFlow's number {entry.dtype}", False, lambda: torch.empty(0))
+        return Array(entry.shape, f"TensorFlow's number {entry.dtype}", False, lambda: np.empty(0))
     dtype = np.dtype(kind)
     count = 1
     for size in entry.shape:
@@ -97,11 +96,11 @@ def _array(name: str, entry: Entry, path: Path) -> Array:
             f"the checkpoint's variable {name!r} has {entry.size} bytes for the shape {list(entry.shape)}"
         )
 
-    def read() -> Tensor:
+    def read() -> npt.NDArray[np.generic]:
         values = np.fromfile(path, dtype=dtype, count=count, offset=entry.offset)
         if entry.checksum is not None and masked(crc32c(values.view(np.uint8))) != entry.checksum:
             raise FormatError(f"{path.name} is damaged: the variable {name!r} does not have its checksum; get it again")
-        return torch.from_numpy(values.astype(dtype.newbyteorder("="), copy=False)).reshape(entry.shape)
+        return values.astype(dtype.newbyteorder("="), copy=False).reshape(entry.shape)
 
     return Array(entry.shape, dtype.name, dtype.kind == "f", read)
 

@@ -18,7 +18,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import unit
@@ -27,6 +26,7 @@ from polyseme.lm.largest import largest_in_rows
 from polyseme.lm.outputs import read
 from polyseme.lm.places import Place
 from polyseme.lm.substitute_vectors import SubstituteVectors
+from polyseme.lm.word_probabilities import in_blocks, log_probabilities
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
 Direction = Literal["both", "forward", "backward"]
@@ -36,9 +36,6 @@ Doubles = npt.NDArray[np.float64]
 #: Added to every count. The model knows little of a word that it met a few times; to divide by its tiny p(w) would put
 #: such words on top. On held-out text it raised the probability of the words that stand there.
 SMOOTHING = 10
-
-#: Places whose words are weighed at once: their logits, 20 MB for 80,000 words, are read again while they are cached.
-PLACES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +147,13 @@ class Lexicon:
         Both directions share the softmax, so that one product with the sum of the two states gives every word's joint
         logit; its normaliser is the same for all words of a place and falls out.
         """
-        parts = [self._substitute_vectors(states[n : n + PLACES]) for n in range(0, len(states), PLACES)]
-        return SubstituteVectors.join(parts, len(self.words))
+        parts: dict[int, SubstituteVectors] = {}
+
+        def compute(rows: slice) -> None:
+            parts[rows.start] = self._substitute_vectors(states[rows])
+
+        in_blocks(compute, len(states), self._elmo.engine.pool)
+        return SubstituteVectors.join([parts[start] for start in sorted(parts)], len(self.words))
 
     def _substitute_vectors(self, states: Floats) -> SubstituteVectors:
         size = self._elmo.config.projection
@@ -168,8 +170,7 @@ class Lexicon:
 
     def _log_softmax(self, h: Floats) -> Doubles:
         """[P, D] → [P, V]"""
-        found: Doubles = self._softmax.log_probabilities(torch.from_numpy(np.ascontiguousarray(h))).double().numpy()
-        return found
+        return log_probabilities(self._softmax, h, self._elmo.engine.pool).astype(np.float64)
 
     def _combine(self, found: LogProbabilities, direction: Direction) -> Doubles:
         """ln p(w | what the direction sees), up to a constant. [P, V]"""

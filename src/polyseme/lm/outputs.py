@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
 from polyseme.elmo import Elmo
+from polyseme.encoding import Floats
 from polyseme.errors import ConfigError
 
 
@@ -22,8 +20,8 @@ from polyseme.errors import ConfigError
 class Outputs:
     """The top layer of one sentence, boundaries included."""
 
-    forward: Tensor  # [N+2, D]
-    backward: Tensor | None  # [N+2, D]; None for a model that reads forward only
+    forward: Floats  # [N+2, D]
+    backward: Floats | None  # [N+2, D]; None for a model that reads forward only
 
 
 def read(elmo: Elmo, sentences: Sequence[Sequence[str]]) -> list[Outputs]:
@@ -35,5 +33,5 @@ def read(elmo: Elmo, sentences: Sequence[Sequence[str]]) -> list[Outputs]:
         )
     size = elmo.config.projection
     encoded = elmo.engine.encode(sentences, elmo.start(len(sentences)), keep_boundaries=True)  # [L+1, N+2, W] each
-    top = [torch.from_numpy(layers[-1]) for layers in encoded]
+    top = [layers[-1] for layers in encoded]
     return [Outputs(h[:, :size], h[:, size:] if elmo.config.bidirectional else None) for h in top]

@@ -14,18 +14,17 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from polyseme.elmo import Elmo
-from polyseme.encoding import joined_offsets
+from polyseme.encoding import Floats, joined_offsets
 from polyseme.errors import InputError
 from polyseme.formats.output_layer import output_layer
 from polyseme.jobs.windows import windows
 from polyseme.lm.outputs import read
+from polyseme.lm.word_probabilities import target_log_probabilities
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN
 
-Floats = npt.NDArray[np.float64]
+Doubles = npt.NDArray[np.float64]
 #: A text, or one sentence that is split into tokens already.
 Item = str | Sequence[str]
 
@@ -61,18 +60,18 @@ class Score:
     offsets: npt.NDArray[np.int64]  # [N, 2] into the text
     sentences: list[tuple[int, int]]  #: first token and end of each of the S sentences
     unknown: npt.NDArray[np.bool_]  # [N] not in the vocabulary: what is scored is <UNK>
-    forward: Floats  # [N] ln p(token | what stands before it)
-    backward: Floats | None  # [N] ln p(token | what stands after it)
-    ends: Floats  # [S] ln p(</S> | the sentence)
-    begins: Floats | None  # [S] ln p(<S> | the sentence)
+    forward: Doubles  # [N] ln p(token | what stands before it)
+    backward: Doubles | None  # [N] ln p(token | what stands after it)
+    ends: Doubles  # [S] ln p(</S> | the sentence)
+    begins: Doubles | None  # [S] ln p(<S> | the sentence)
 
     @property
-    def surprisal(self) -> Floats:
+    def surprisal(self) -> Doubles:
         """−log2 p of each token, in bits, read forward. [N]"""
         return -self.forward / math.log(2)
 
     @property
-    def backward_surprisal(self) -> Floats | None:
+    def backward_surprisal(self) -> Doubles | None:
         """The same, read backward. [N]"""
         return None if self.backward is None else -self.backward / math.log(2)
 
@@ -177,7 +176,7 @@ def _score_together(elmo: Elmo, texts: list[_ScoredText]) -> Iterator[Score]:
     outputs = read(elmo, sentences)
     ahead = [h.forward[:-1] for h in outputs]  # [N+1, D] each: w1 … wN </S>
     forward = iter(_log_probabilities(elmo, ahead, [[*sentence, END] for sentence in sentences]))
-    backward: Iterator[Floats] | None = None
+    backward: Iterator[Doubles] | None = None
     if elmo.config.bidirectional:
         back = [h.backward[1:] for h in outputs if h.backward is not None]  # [N+1, D] each: <S> w1 … wN
         backward = iter(_log_probabilities(elmo, back, [[BEGIN, *sentence] for sentence in sentences]))
@@ -188,7 +187,7 @@ def _score_together(elmo: Elmo, texts: list[_ScoredText]) -> Iterator[Score]:
         )
 
 
-def _score_of(elmo: Elmo, text: _ScoredText, forward: list[Floats], backward: list[Floats] | None) -> Score:
+def _score_of(elmo: Elmo, text: _ScoredText, forward: list[Doubles], backward: list[Doubles] | None) -> Score:
     _, vocabulary = output_layer(elmo.stored)
     tokens = list(chain.from_iterable(text.sentences))
     stops = np.cumsum([len(sentence) for sentence in text.sentences], dtype=np.int64).tolist()
@@ -205,17 +204,17 @@ def _score_of(elmo: Elmo, text: _ScoredText, forward: list[Floats], backward: li
     )
 
 
-def _log_probabilities(elmo: Elmo, outputs: list[Tensor], targets: list[list[str]]) -> list[Floats]:
+def _log_probabilities(elmo: Elmo, outputs: list[Floats], targets: list[list[str]]) -> list[Doubles]:
     """For each sentence its outputs [N+1, D] in one direction and the tokens they should predict → ln p. [N+1] each"""
     if not outputs:
         return []
     softmax, vocabulary = output_layer(elmo.stored)
-    ids = torch.tensor(vocabulary.ids(chain.from_iterable(targets)))
-    found = softmax.target_log_probabilities(torch.cat(outputs), ids).double()
-    return [part.numpy() for part in torch.split(found, [len(tokens) for tokens in targets])]
+    ids = np.array(vocabulary.ids(chain.from_iterable(targets)), np.int64)
+    found = target_log_probabilities(softmax, np.concatenate(outputs), ids, elmo.engine.pool).astype(np.float64)
+    return np.split(found, np.cumsum([len(tokens) for tokens in targets])[:-1])
 
 
-def _joined(parts: list[Floats]) -> Floats:
+def _joined(parts: list[Doubles]) -> Doubles:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.float64)
 
 

@@ -12,7 +12,10 @@ from torch import Tensor, nn
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import InputError
+from polyseme.formats.arrays import Floats
+from polyseme.formats.model import StoredModel
 from polyseme.nn.lstm import CellState, ProjectedLSTM
+from polyseme.nn.numpy_weights import array_of, tensors_of
 from polyseme.nn.token_encoder import TokenEncoder
 
 
@@ -94,6 +97,17 @@ class BiLM(nn.Module):
         self.config = config
         self.token_encoder = TokenEncoder(config)
         self.directions = nn.ModuleList(Direction(config) for _ in range(config.directions))
+
+    @classmethod
+    def of(cls, stored: StoredModel) -> BiLM:
+        """The network with the weights of a stored model, in evaluation mode."""
+        bilm = cls(stored.config)
+        bilm.load_state_dict(tensors_of(stored.tensors))
+        return bilm.eval()
+
+    def arrays(self) -> dict[str, Floats]:
+        """A copy of its weights as they are now, by name."""
+        return {name: array_of(tensor) for name, tensor in self.state_dict().items()}
 
     def forward(self, ids: Tensor, state: BiLMState | None = None) -> BiLMOutput:
         """[B, T, K] ids with boundaries, rows of zeros as padding on the right → ``BiLMOutput``.

@@ -16,10 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from polyseme.bilm_config import BiLMConfig
-
-#: Added to the forget gate; the released files store the bias without it.
-FORGET_BIAS = 1.0
+from polyseme.bilm_config import FORGET_BIAS, BiLMConfig
 
 
 class CellState(NamedTuple):

@@ -22,7 +22,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from polyseme.formats.model import ClusterWeights, SoftmaxWeights
 from polyseme.nn.adaptive import Clusters, adaptive_log_probabilities
+from polyseme.nn.numpy_weights import array_of, tensors_of
 from polyseme.nn.precision import Products
 from polyseme.nn.softmax_kernel import sampled_softmax, takes_negatives
 from polyseme.nn.training_kernel import training_kernel
@@ -31,30 +33,6 @@ from polyseme.nn.training_kernel import training_kernel
 BLOCK_LOGITS = 1 << 20
 #: The same while evaluating, over all words: few rows at a time would be slow.
 EVALUATION_LOGITS = 1 << 23
-
-
-@dataclass(frozen=True, slots=True)
-class SoftmaxWeights:
-    """The output layer of a language model, shared by both directions; row v belongs to word v."""
-
-    weight: Tensor  # [V, D]
-    bias: Tensor  # [V]
-    clusters: Clusters | None = None  #: of an adaptive softmax
-
-    @torch.no_grad()
-    def log_probabilities(self, h: Tensor) -> Tensor:
-        """[R, D] top outputs of one direction → [R, V] ln p of every word."""
-        if self.clusters is not None:
-            return adaptive_log_probabilities(h, self.weight, self.bias, self.clusters)
-        return torch.log_softmax(torch.addmm(self.bias, h, self.weight.t()), dim=1)
-
-    @torch.no_grad()
-    def target_log_probabilities(self, h: Tensor, targets: Tensor) -> Tensor:
-        """[R, D] top outputs, [R] word ids → [R] ln p of each target, in blocks of rows."""
-        found = h.new_empty(len(h))
-        for rows in _blocks(len(h), len(self.weight), EVALUATION_LOGITS):
-            found[rows] = self.log_probabilities(h[rows]).gather(1, targets[rows, None])[:, 0]
-        return found
 
 
 class Softmax(nn.Module):
@@ -80,19 +58,42 @@ class Softmax(nn.Module):
         state = {"weight": weights.weight, "bias": weights.bias}
         if clusters:
             state |= {"cluster_weight": clusters.weight, "cluster_bias": clusters.bias}
-        softmax.load_state_dict(state)
+        softmax.load_state_dict(tensors_of(state))
         return softmax
 
     def cluster_parameters(self) -> list[nn.Parameter]:
         """Weight and bias of the clusters, where there are any."""
         return [self.cluster_weight, self.cluster_bias] if self.cutoffs else []
 
-    def weights(self) -> SoftmaxWeights:
-        """Its weights as they are now."""
+    def clusters(self) -> Clusters | None:
+        """What the head knows of the clusters, where there are any."""
+        return Clusters(self.cutoffs, self.cluster_weight, self.cluster_bias) if self.cutoffs else None
+
+    def weights(self, weight: Tensor | None = None) -> SoftmaxWeights:
+        """A copy of its weights as they are now; ``weight``: rows that are shared with another part of the network."""
         clusters = None
         if self.cutoffs:
-            clusters = Clusters(self.cutoffs, self.cluster_weight.detach(), self.cluster_bias.detach())
-        return SoftmaxWeights(self.weight.detach(), self.bias.detach(), clusters)
+            clusters = ClusterWeights(self.cutoffs, array_of(self.cluster_weight), array_of(self.cluster_bias))
+        return SoftmaxWeights(array_of(self.weight if weight is None else weight), array_of(self.bias), clusters)
+
+
+@torch.no_grad()
+def log_probabilities(h: Tensor, weight: Tensor, bias: Tensor, clusters: Clusters | None = None) -> Tensor:
+    """[R, D] top outputs of one direction → [R, V] ln p of every word."""
+    if clusters is not None:
+        return adaptive_log_probabilities(h, weight, bias, clusters)
+    return torch.log_softmax(torch.addmm(bias, h, weight.t()), dim=1)
+
+
+@torch.no_grad()
+def target_log_probabilities(
+    h: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, clusters: Clusters | None = None
+) -> Tensor:
+    """[R, D] top outputs, [R] word ids → [R] ln p of each target, in blocks of rows."""
+    found = h.new_empty(len(h))
+    for rows in _blocks(len(h), len(weight), EVALUATION_LOGITS):
+        found[rows] = log_probabilities(h[rows], weight, bias, clusters).gather(1, targets[rows, None])[:, 0]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,5 +66,5 @@ def _lstm(arrays: ArrayFile, layer: int) -> nn.LSTM:
     lstm = nn.LSTM(inputs, gates // 4, batch_first=True, bidirectional=True)
     expected = {names.get(name, name): tuple(value.shape) for name, value in lstm.state_dict().items()}
     arrays.check(expected)
-    lstm.load_state_dict({name: arrays.read(names[name]) for name in lstm.state_dict()})
+    lstm.load_state_dict({name: torch.from_numpy(arrays.read(names[name])) for name in lstm.state_dict()})
     return lstm.eval()

@@ -37,8 +37,8 @@ def language_model_digest(stored: StoredModel) -> str:
     made = hashlib.sha256(stored.fingerprint().encode())
     if stored.softmax is not None and stored.vocabulary is not None:
         made.update("\n".join(stored.vocabulary.words).encode("utf-8", "surrogatepass"))
-        for tensor in (stored.softmax.weight, stored.softmax.bias):
-            made.update(tensor.float().contiguous().numpy().tobytes())
+        for array in (stored.softmax.weight, stored.softmax.bias):
+            made.update(array.tobytes())
     return made.hexdigest()
 
 

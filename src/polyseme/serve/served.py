@@ -147,7 +147,12 @@ class _Closing(Exception):
 
 
 def load_models(
-    names: Sequence[str], folders: Sequence[str | Path], *, state: State | None = None, device: str = "auto"
+    names: Sequence[str],
+    folders: Sequence[str | Path],
+    *,
+    state: State | None = None,
+    device: str = "auto",
+    threads: int | None = None,
 ) -> Models:
     """Models by what ``Elmo.from_pretrained`` takes (the bundled ones where none is named), and folders of indexes."""
     sources = list(dict.fromkeys(names)) or list(bundled_models())
@@ -156,7 +161,8 @@ def load_models(
     served: list[ServedModel] = []
     for source in sources:
         name = _short_name(source, [model.name for model in served])
-        served.append(ServedModel(name, Elmo.from_pretrained(source, state=state, device=device), source))
+        elmo = Elmo.from_pretrained(source, state=state, device=device, threads=threads)
+        served.append(ServedModel(name, elmo, source))
     for folder in folders:
         _give_index(served, folder)
     return Models(served)

@@ -161,7 +161,7 @@ class TokenInputs(nn.Module):
             elmo_width=elmo.config.width if elmo else 0,
         )
         if elmo is not None and features.choices.finetune:
-            tokens.bilm = elmo.stored.bilm().requires_grad_()
+            tokens.bilm = BiLM.of(elmo.stored).requires_grad_()
             if (start := elmo.start(1)) is not None:  # kept with the network: it is what its sentences start from
                 tokens.register_buffer("start_h", torch.as_tensor(start.h).clone())
                 tokens.register_buffer("start_c", torch.as_tensor(start.c).clone())

@@ -16,7 +16,8 @@ from typing import Any
 
 import torch
 
-from polyseme.elmo import Elmo, State, choose_device
+from polyseme.device import choose_device
+from polyseme.elmo import Elmo, State
 from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
 from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.input_files import describe_input
@@ -174,7 +175,7 @@ def _build(
     vocabularies = definition.vocabularies(examples)
     torch.manual_seed(plan.seed)
     network = definition.network(plan.preset.network, vocabularies, TokenInputs.of(features))
-    device = choose_device(plan.device)
+    device = torch.device(choose_device(plan.device))
     return Workplace(definition, network.to(device), vocabularies, features, device)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from torch import Tensor
 
 from polyseme.errors import FormatError
-from polyseme.formats.run_file import read_run_file, save_run_file
+from polyseme.nn.run_file import read_run_file, save_run_file
 from polyseme.tasks.definition import TaskNetwork
 from polyseme.tasks.training import TaskTraining, TrainingProgress, set_rate
 

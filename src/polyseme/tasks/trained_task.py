@@ -15,7 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from polyseme.elmo import Elmo, choose_device
+import torch
+
+from polyseme.device import choose_device
+from polyseme.elmo import Elmo
 from polyseme.errors import FormatError, InputError, PolysemeError
 from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.windows import windows
@@ -68,7 +71,7 @@ class Task:
         features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo))
         network = definition.network(about.network, vocabularies, TokenInputs.of(features))
         load_network(network, folder / NETWORK)
-        where = choose_device(device)
+        where = torch.device(choose_device(device))
         place = Workplace(definition, network.to(where).eval(), vocabularies, features, where)
         return cls(place, about, elmo, lang)
 

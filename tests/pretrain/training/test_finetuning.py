@@ -23,7 +23,7 @@ from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.native import save_native
 from polyseme.jobs.pieces import measure_piece
 from polyseme.nn.bilm import BiLM
-from polyseme.nn.softmax import draw_negatives
+from polyseme.nn.softmax import draw_negatives, log_probabilities
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
 from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import load_recipe
@@ -83,7 +83,9 @@ def _random(config: BiLMConfig, indexer: Indexer, vocabulary: Vocabulary | None,
     tensors = {name: tensor.detach().clone() for name, tensor in BiLM(config).state_dict().items()}
     softmax = None
     if vocabulary is not None:
-        softmax = SoftmaxWeights(torch.randn(len(vocabulary), config.projection), torch.randn(len(vocabulary)))
+        softmax = SoftmaxWeights(
+            torch.randn(len(vocabulary), config.projection).numpy(), torch.randn(len(vocabulary)).numpy()
+        )
     card = {"name": "base", "licence": "CC0-1.0", "languages": ["en"], "tokenization": "en"}
     return StoredModel(config, tensors, indexer, vocabulary, softmax, card=card)
 
@@ -194,8 +196,8 @@ def test_new_words_share_what_unknown_had_and_nothing_else_changes(corpus: Corpu
     adapted = adapted_softmax(base, corpus.vocabulary)
     assert base.softmax is not None and base.vocabulary is not None
     h = torch.randn(4, base.config.projection)
-    old = torch.log_softmax(h @ base.softmax.weight.T + base.softmax.bias, dim=1)
-    new = adapted.weights().log_probabilities(h)
+    old = torch.log_softmax(h @ torch.from_numpy(base.softmax.weight).T + torch.from_numpy(base.softmax.bias), dim=1)
+    new = log_probabilities(h, adapted.weight, adapted.bias)
     counts = dict(zip(corpus.vocabulary.words, corpus.vocabulary.counts or (), strict=True))
     sharing = [word for word in corpus.vocabulary.words if word not in base.vocabulary or word == "<UNK>"]
     assert len(sharing) > 3

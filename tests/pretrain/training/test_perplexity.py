@@ -47,7 +47,7 @@ def small_lm(seed: int = 0, **changes: object) -> StoredModel:
         tensors,
         Indexer(ByteScheme(max_characters=10)),
         vocabulary=Vocabulary(WORDS),
-        softmax=SoftmaxWeights(torch.randn(len(WORDS), 5), torch.randn(len(WORDS))),
+        softmax=SoftmaxWeights(torch.randn(len(WORDS), 5).numpy(), torch.randn(len(WORDS)).numpy()),
         card={"name": "small", "tokenization": "whitespace"},
     )
 
@@ -58,7 +58,7 @@ def spelled_out(stored: StoredModel, sentence: list[str], state: BiLMState | Non
     The state after a sentence is that before the boundary that is only predicted: ``</S>`` forward, ``<S>`` backward.
     """
     assert stored.softmax is not None and stored.vocabulary is not None
-    bilm, size, n = stored.bilm(), stored.config.projection, len(sentence)
+    bilm, size, n = BiLM.of(stored), stored.config.projection, len(sentence)
     ids = torch.from_numpy(stored.indexer.batch([sentence]))  # [1, N+2, K]
     with torch.no_grad():
         top = bilm(ids, state).layers[-1, 0]  # [N+2, W]

@@ -23,6 +23,7 @@ from polyseme.errors import ConfigError, JobError
 from polyseme.formats import run_file
 from polyseme.formats.detect import load
 from polyseme.jobs.locks import exclusive
+from polyseme.nn.bilm import BiLM
 from polyseme.nn.training_kernel import has_bfloat16
 from polyseme.pretrain.corpus.corpus import open_corpus
 from polyseme.pretrain.corpus.held_out import held_out_sentences
@@ -222,7 +223,7 @@ def test_accumulated_batches_are_one_update(plan: RunPlan) -> None:
 )
 def test_every_choice_trains_and_loads(plan: RunPlan, changes: dict[str, Any]) -> None:
     model = load(pretrain(replace(plan, recipe=small_recipe(**changes))))
-    assert model.bilm().config == model.config
+    assert BiLM.of(model).config == model.config
     held_out = looks(plan.out)[-1]["valid"]
     assert 1 < held_out["average"] < 2 * len(model.vocabulary or ())
 

@@ -14,7 +14,7 @@ from helpers.damage import flip_bit
 from helpers.small_corpora import random_text, small_corpus, small_recipe
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
-from polyseme.formats.run_file import read_run_file, save_run_file
+from polyseme.nn.run_file import read_run_file, save_run_file
 from polyseme.pretrain.training.journal import read_journal
 from polyseme.pretrain.training.pretraining import LAST, RunPlan, pretrain, recipe_of_run, resumed_recipe
 

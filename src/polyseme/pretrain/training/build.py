@@ -66,7 +66,7 @@ def language_model(bilm: BiLM, softmax: Softmax, indexer: Indexer, *, share_word
 def trained_model(stored: StoredModel) -> LanguageModel:
     """A stored model with its softmax, as training and evaluation see it."""
     weights, _ = output_layer(stored)
-    return language_model(stored.bilm(), Softmax.of(weights), stored.indexer)
+    return language_model(BiLM.of(stored), Softmax.of(weights), stored.indexer)
 
 
 def new_indexer(shape: ModelShape, corpus: Corpus) -> Indexer:
@@ -125,13 +125,11 @@ def stored_model(
     model: LanguageModel, indexer: Indexer, vocabulary: Vocabulary, card: Mapping[str, Any]
 ) -> StoredModel:
     """What is saved of a trained model."""
-    weights = Softmax.of(model.softmax_weights()).cpu().weights()  # a copy
-    tensors = {name: tensor.detach().cpu().clone() for name, tensor in model.bilm.state_dict().items()}
     return StoredModel(
         config=model.bilm.config,
-        tensors=tensors,
+        tensors=model.bilm.arrays(),
         indexer=indexer,
         vocabulary=vocabulary,
-        softmax=weights,
+        softmax=model.softmax_weights(),
         card=card,
     )

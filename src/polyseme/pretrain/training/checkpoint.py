@@ -9,8 +9,8 @@ from typing import Any
 from torch import Tensor
 
 from polyseme.errors import JobError
-from polyseme.formats.run_file import read_run_file, save_run_file
 from polyseme.nn.lstm import CellState
+from polyseme.nn.run_file import read_run_file, save_run_file
 from polyseme.pretrain.training.objective import States
 from polyseme.pretrain.training.trainer import Training
 

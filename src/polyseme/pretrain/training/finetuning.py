@@ -17,9 +17,10 @@ import torch
 
 from polyseme.errors import ConfigError
 from polyseme.formats.detect import load
-from polyseme.formats.model import StoredModel
+from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.output_layer import output_layer
-from polyseme.nn.softmax import Softmax, SoftmaxWeights
+from polyseme.nn.bilm import BiLM
+from polyseme.nn.softmax import Softmax
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
 from polyseme.pretrain.recipe import Recipe
 from polyseme.pretrain.training.base import recipe_in_shape_of
@@ -51,7 +52,7 @@ def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
     def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
         check_words(plan.recipe, corpus.vocabulary)
         softmax = adapted_softmax(stored, corpus.vocabulary)
-        return language_model(stored.bilm().train(), softmax, stored.indexer), stored.indexer
+        return language_model(BiLM.of(stored).train(), softmax, stored.indexer), stored.indexer
 
     model = run_plan(plan, first_model, base=stored, resume=resume, watch=watch)
     return _outcome(model, plan)
@@ -88,8 +89,8 @@ def adapted_softmax(stored: StoredModel, vocabulary: Vocabulary) -> Softmax:
         weights, words = known
         unknown = words.ids([UNKNOWN])[0]
         rows = torch.tensor([unknown if (found := words.find(word)) is None else found for word in vocabulary.words])
-        softmax.weight.copy_(weights.weight[rows])
-        softmax.bias.copy_(weights.bias[rows])
+        softmax.weight.copy_(torch.from_numpy(weights.weight)[rows])
+        softmax.bias.copy_(torch.from_numpy(weights.bias)[rows])
         sharing = rows == unknown  # the new words, and <UNK> itself
         softmax.bias[sharing] += torch.log(counts[sharing] / counts[sharing].sum())
     return softmax

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from polyseme.formats.model import SoftmaxWeights
 from polyseme.nn.adaptive import Clusters, adaptive_loss
 from polyseme.nn.bilm import BiLM, Direction
 from polyseme.nn.lstm import CellState, ProjectedLSTM
 from polyseme.nn.lstm_fused import run_packed
-from polyseme.nn.softmax import Negatives, Softmax, SoftmaxWeights, full_loss, sampled_loss
+from polyseme.nn.softmax import Negatives, Softmax, full_loss, sampled_loss
 from polyseme.nn.training_kernel import lowered
 from polyseme.nn.trimming import trimmed_groups
 from polyseme.pretrain.training.batches import PackedBatch, Reading
@@ -61,8 +62,8 @@ class LanguageModel(nn.Module):
         return words.weight[1:] if self.shared_words and words is not None else self.softmax.weight
 
     def softmax_weights(self) -> SoftmaxWeights:
-        """The output layer as it is now."""
-        return replace(self.softmax.weights(), weight=self.softmax_weight().detach())
+        """A copy of the output layer as it is now."""
+        return self.softmax.weights(self.softmax_weight())
 
     def network(self) -> list[nn.Parameter]:
         """The parameters whose gradient is dense: token encoder, forward and backward LSTMs, then clusters."""

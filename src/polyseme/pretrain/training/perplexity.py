@@ -20,6 +20,7 @@ from torch import Tensor
 from polyseme.elmo import WARM_TEXT
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.lstm import CellState
+from polyseme.nn.softmax import target_log_probabilities
 from polyseme.pretrain.training.batches import PackedBatch, Reading, Types, TypeTable, pack_sentences
 from polyseme.pretrain.training.objective import LanguageModel, States, lstm_layers, read_without_gradient, zero_states
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
@@ -179,10 +180,10 @@ def target_losses(
     model: LanguageModel, batch: PackedBatch, states: States, run: Runner = one_after_the_other
 ) -> tuple[list[Tensor], States]:
     """For each direction the negative log-probability of each target [R], and the states after the batch."""
-    softmax = model.softmax_weights()
+    weight, bias, clusters = model.softmax_weight(), model.softmax.bias, model.softmax.clusters()
 
     def lose(h: Tensor, reading: Reading) -> Tensor:
-        return -softmax.target_log_probabilities(h, reading.targets)
+        return -target_log_probabilities(h, weight, bias, reading.targets, clusters)
 
     losses: list[list[Tensor]] = []
     for piece in _pieces(batch):

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from helpers.random_models import TOKENS, random_model
-from polyseme.engine.device_engine import DeviceEngine
 from polyseme.engine.engine import Engine
 from polyseme.engine.state import ReadingState
 from polyseme.jobs.progress import Work
+from polyseme.nn.device_engine import DeviceEngine
 
 MANY = [[TOKENS[(7 * b + n) % len(TOKENS)] for n in range(b % 23)] for b in range(150)]
 

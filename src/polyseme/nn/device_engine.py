@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from polyseme.engine.finite import refuse_infinite
 from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
+from polyseme.engine.pool import Pool, check_threads
 from polyseme.engine.state import ReadingState
 from polyseme.engine.token_rows import CacheStats
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import Work
-
-if TYPE_CHECKING:
-    from polyseme.nn.bilm import BiLMOutput
+from polyseme.nn.bilm import BiLM, BiLMOutput, BiLMState
 
 Floats = npt.NDArray[np.float32]
 
@@ -24,11 +23,12 @@ Floats = npt.NDArray[np.float32]
 class DeviceEngine:
     """A biLM for inference on a device that PyTorch knows."""
 
-    def __init__(self, stored: StoredModel, device: str) -> None:
+    def __init__(self, stored: StoredModel, device: str, threads: int | None = None) -> None:
         self.config, self.indexer, self.device = stored.config, stored.indexer, device
         self.cache = CacheStats()  #: nothing is kept: a GPU encodes tokens faster than a table is looked up
-        self._bilm = stored.bilm().to(device)
+        self._bilm = BiLM.of(stored).to(device)
         self._most_positions = MOST_POSITIONS
+        self.pool = Pool(check_threads(threads))  #: for what others compute of the layers, on the CPU
 
     def encode(
         self,
@@ -50,8 +50,6 @@ class DeviceEngine:
         progress: Work | None = None,
     ) -> tuple[list[Floats], ReadingState]:
         """As ``Engine.encode_carrying`` has it."""
-        import torch
-
         layers: list[Floats] = [np.empty(0, np.float32)] * len(sentences)
         final = ReadingState.zero(self.config, len(sentences))
         edge = slice(None) if keep_boundaries else slice(1, -1)
@@ -77,10 +75,6 @@ class DeviceEngine:
         return layers, final
 
     def _run(self, batch: Batch, sentences: Sequence[Sequence[str]], start: ReadingState | None) -> BiLMOutput:
-        import torch
-
-        from polyseme.nn.bilm import BiLMState
-
         state = None
         if start is not None:
             rows = (start.h[:, :, batch.sentences], start.c[:, :, batch.sentences])

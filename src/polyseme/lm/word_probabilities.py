@@ -1,0 +1,78 @@
+"""What a softmax says: the logarithm of p for words, from the top outputs of one direction.
+
+Rows are taken in blocks, so that the logits of many rows never exist all at once; the blocks are shared out to threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.engine.blas import one_blas_thread
+from polyseme.engine.pool import Job, Pool
+from polyseme.formats.model import SoftmaxWeights
+
+Floats = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
+
+#: Rows whose logits exist at once in each thread: 20 MB for 80,000 words.
+BLOCK = 64
+
+
+def log_probabilities(softmax: SoftmaxWeights, h: Floats, pool: Pool) -> Floats:
+    """[R, D] outputs → [R, V] ln p of every word."""
+    found = np.empty((len(h), len(softmax.bias)), np.float32)
+
+    def compute(rows: slice) -> None:
+        found[rows] = _log_softmax(softmax, h[rows])
+
+    in_blocks(compute, len(h), pool)
+    return found
+
+
+def target_log_probabilities(softmax: SoftmaxWeights, h: Floats, targets: Ids, pool: Pool) -> Floats:
+    """[R, D] outputs, [R] word ids → [R] ln p of each target."""
+    found = np.empty(len(h), np.float32)
+
+    def compute(rows: slice) -> None:
+        found[rows] = np.take_along_axis(_log_softmax(softmax, h[rows]), targets[rows, None], axis=1)[:, 0]
+
+    in_blocks(compute, len(h), pool)
+    return found
+
+
+def in_blocks(compute: Callable[[slice], None], rows: int, pool: Pool) -> None:
+    """Every block of rows, on the threads of the pool; each product has one thread."""
+
+    def job(start: int) -> Job:
+        compute(slice(start, start + BLOCK))
+        yield
+
+    with one_blas_thread():
+        pool.run([job(start) for start in range(0, rows, BLOCK)])
+
+
+def _log_softmax(softmax: SoftmaxWeights, h: Floats) -> Floats:
+    """[r, D] → [r, V]"""
+    weight, bias, clusters = softmax.weight, softmax.bias, softmax.clusters
+    if clusters is None:
+        return _normalised(h @ weight.T + bias)
+    first, bounds = clusters.cutoffs[0], (*clusters.cutoffs, len(weight))
+    head_weight = np.concatenate([weight[:first], clusters.weight])
+    head = _normalised(h @ head_weight.T + np.concatenate([bias[:first], clusters.bias]))
+    found = np.empty((len(h), len(weight)), np.float32)
+    found[:, :first] = head[:, :first]
+    for number, (start, stop) in enumerate(pairwise(bounds)):
+        within = _normalised(h @ weight[start:stop].T + bias[start:stop])
+        found[:, start:stop] = head[:, first + number, None] + within
+    return found
+
+
+def _normalised(logits: Floats) -> Floats:
+    """ln softmax of each row, in place."""
+    logits -= logits.max(axis=1, keepdims=True)
+    logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return logits
