@@ -1,4 +1,4 @@
-"""A trained model into the package: rounded to float16, with a card that says what it is made of.
+"""A trained model into the package: rounded to float16, the softmax to int8, with a card that says what it is made of.
 
     python benchmarks/bundle.py en --run RUN --data DIR [--words N]
     python benchmarks/bundle.py en --data DIR
@@ -20,7 +20,8 @@ from typing import Any
 from models import RESULTS
 from models_page import MODELS, TITLES, layer_name, write_page
 from polyseme.formats.model import SoftmaxWeights, StoredModel
-from polyseme.formats.native import load_native, save_native
+from polyseme.formats.native import SCALES, WEIGHTS, SoftmaxDtype, load_native, save_native
+from polyseme.formats.safetensors_file import open_safetensors
 from polyseme.pretrain.training.base import BEFORE
 from polyseme.reproduce.knowledge import language_model_digest
 from polyseme.text.vocabulary import Vocabulary
@@ -71,17 +72,24 @@ def main() -> None:
     options = parser.parse_args()
     folder = MODELS / options.lang
     model = load_native(folder) if options.run is None else unrounded(options.run, options.words)
+    softmax: SoftmaxDtype = "int8" if options.run else softmax_dtype(folder)
     with TemporaryDirectory() as place:
-        save_native(model, Path(place, "rounded"), "float16")
+        save_native(model, Path(place, "rounded"), "float16", softmax=softmax)
         stored = load_native(Path(place, "rounded"))
         made = replace(stored, card=card(options.lang, stored, options.data))
-        save_native(made, Path(place, "bundled"), "float16")
+        save_native(made, Path(place, "bundled"), "float16", softmax=softmax)
         size = sum(path.stat().st_size for path in Path(place, "bundled").iterdir())
     if size > LARGEST:
         raise SystemExit(f"the model would have {size:,} bytes, but {LARGEST:,} at most are wanted: give --words")
-    save_native(made, folder, "float16")
+    save_native(made, folder, "float16", softmax=softmax)
     print(f"{folder}: {size / 1e6:.1f} MB, {made.card['training']['tokens_seen']:,} tokens seen")
     write_page(RESULTS)
+
+
+def softmax_dtype(folder: Path) -> SoftmaxDtype:
+    """How a model in the box stores its softmax: a new card leaves the weights as they are."""
+    with open_safetensors(folder / WEIGHTS) as file:
+        return "int8" if SCALES in file.arrays else "float16"
 
 
 def unrounded(run: Path, words: int | None) -> StoredModel:

@@ -23,6 +23,10 @@ def convert(
     dtype: Annotated[
         Literal["float32", "float16"], typer.Option(help="How a native folder stores its weights.")
     ] = "float32",
+    softmax: Annotated[
+        Literal["float32", "float16", "int8"] | None,
+        typer.Option(help="How a native folder stores the rows of the softmax; as the others unless given."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No next step.")] = False,
 ) -> None:
     """Read a model of any format and write it as another.
@@ -32,6 +36,8 @@ def convert(
       polyseme convert 136.zip arabic
 
       polyseme convert my-model my-model-hdf5 --to bilm-tf
+
+      polyseme convert my-model my-smaller-model --dtype float16 --softmax int8
     """
     from polyseme.errors import ConfigError
     from polyseme.formats.allennlp import save_allennlp
@@ -39,11 +45,12 @@ def convert(
     from polyseme.formats.detect import load
     from polyseme.formats.native import save_native
 
-    if to != "native" and dtype != "float32":
-        raise ConfigError(f"{to} stores weights as float32 only; leave --dtype out, or use --to native")
+    if to != "native" and (dtype != "float32" or softmax is not None):
+        option = "--dtype" if dtype != "float32" else "--softmax"
+        raise ConfigError(f"{to} stores weights as float32 only; leave {option} out, or use --to native")
     model = load(source, options=options_file)
     if to == "native":
-        save_native(model, destination, dtype)
+        save_native(model, destination, dtype, softmax=softmax)
     elif to == "bilm-tf":
         save_bilm_tf(model, destination)
     else:

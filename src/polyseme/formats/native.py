@@ -1,7 +1,8 @@
 """polyseme's own folder.
 
 config.json          settings of network and indexer, mixes, card, and the digests of the other files
-model.safetensors    parameters by the names of ``BiLM``, softmax.weight and softmax.bias; float32 or float16
+model.safetensors    parameters by the names of ``BiLM``, softmax.weight and softmax.bias; float32 or float16,
+                     softmax.weight also int8 with softmax.scale, a scale for each row
 vocab.txt            the words of the softmax, or of the format that the model came from (optional)
 characters.txt       the characters of a Unicode scheme, in the order of their ids (where there is one)
 words.txt            the words of a model that looks them up, in the order of their ids (where there are)
@@ -14,7 +15,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from polyseme.formats.json_file import Settings
 from polyseme.formats.model import ClusterWeights, MixWeights, OutputProjection, SoftmaxWeights, StoredModel
 from polyseme.formats.model_folder import model_folder
 from polyseme.formats.native_indexer import CHARACTERS, WORDS, indexer_settings, read_indexer, read_words, write_entries
+from polyseme.formats.rounded_rows import round_rows, with_widened
 from polyseme.formats.safetensors_file import open_safetensors, write_safetensors
 from polyseme.formats.shapes import parameter_shapes
 from polyseme.jobs.manifests import CHECKSUM
@@ -36,18 +38,31 @@ TITLE = "native"
 CONFIG, WEIGHTS, VOCABULARY, README = "config.json", "model.safetensors", "vocab.txt", "README.md"
 FILES = (CONFIG, WEIGHTS, VOCABULARY, CHARACTERS, WORDS, README)
 FORMAT, VERSION = "polyseme", 1
+ROWS, SCALES = "softmax.weight", "softmax.scale"
 Dtype = Literal["float32", "float16"]
 DTYPES: tuple[Dtype, ...] = ("float32", "float16")
+SoftmaxDtype = Literal["float32", "float16", "int8"]
 
 
-def save_native(model: StoredModel, folder: str | Path, dtype: Dtype = "float32") -> None:
+def save_native(
+    model: StoredModel, folder: str | Path, dtype: Dtype = "float32", *, softmax: SoftmaxDtype | None = None
+) -> None:
     """Write the model as a native folder, which appears when it is complete.
 
-    A folder is replaced only if it holds nothing but an earlier save. Half precision rounds the weights.
+    A folder is replaced only if it holds nothing but an earlier save. Fewer bits round the weights; ``softmax`` are
+    those of the softmax's rows, as of all others unless given.
     """
     if dtype not in DTYPES:
         raise ConfigError(f"dtype is {dtype!r}, but weights are stored as float32 or float16")
-    tensors = {name: _stored(name, x, dtype) for name, x in _all_tensors(model).items()}
+    if softmax is not None and softmax not in get_args(SoftmaxDtype):
+        raise ConfigError(f"softmax is {softmax!r}, but its rows are stored as {', '.join(get_args(SoftmaxDtype))}")
+    if softmax is not None and model.softmax is None:
+        raise ConfigError(f"softmax is {softmax!r}, but the model has no softmax; leave it out")
+    arrays = _all_tensors(model)
+    rows = arrays.pop(ROWS, None)
+    tensors: dict[str, npt.NDArray[Any]] = {name: _stored(name, x, dtype) for name, x in arrays.items()}
+    if rows is not None:
+        tensors |= _stored_rows(rows, softmax or dtype)
     with model_folder(Path(folder), FILES) as beside:
         (beside / README).write_text(card_text(model), encoding="utf-8")
         write_safetensors(beside / WEIGHTS, tensors)
@@ -88,7 +103,7 @@ def load_native(folder: str | Path) -> StoredModel:
         raise FormatError(f"{CONFIG}: {error}") from None
     vocabulary = read_words(folder / VOCABULARY) if (folder / VOCABULARY).exists() else None
     with open_safetensors(folder / WEIGHTS) as file:
-        tensors, softmax, projection = _read_tensors(file, config, _cutoffs(settings))
+        tensors, softmax, projection = _read_tensors(with_widened(file, ROWS, SCALES), config, _cutoffs(settings))
     if softmax is not None and vocabulary is not None and len(vocabulary) != len(softmax.bias):
         raise FormatError(
             f"{VOCABULARY} has {len(vocabulary)} words, but the softmax has {len(softmax.bias)} rows; "
@@ -123,6 +138,13 @@ def _stored(name: str, x: Floats, dtype: Dtype) -> npt.NDArray[np.floating]:
     if not np.isfinite(stored).all():
         raise FormatError(f"the parameter {name!r} has values that {dtype} cannot hold; save it as float32")
     return stored
+
+
+def _stored_rows(rows: Floats, dtype: SoftmaxDtype) -> dict[str, npt.NDArray[Any]]:
+    if dtype != "int8":
+        return {ROWS: _stored(ROWS, rows, dtype)}
+    numbers, scales = round_rows(rows)
+    return {ROWS: numbers, SCALES: scales}
 
 
 def _all_tensors(model: StoredModel) -> dict[str, Floats]:

@@ -41,7 +41,7 @@ def small_lm(seed: int = 0, **changes: object) -> StoredModel:
     settings = {"cell": 12, "projection": 5, "layers": 2, **changes}
     config = BiLMConfig(characters=characters, **settings)  # type: ignore[arg-type]
     torch.manual_seed(seed)
-    tensors = {name: 0.6 * torch.randn_like(value) for name, value in BiLM(config).state_dict().items()}
+    tensors = {name: (0.6 * torch.randn_like(value)).numpy() for name, value in BiLM(config).state_dict().items()}
     return StoredModel(
         config,
         tensors,
@@ -65,7 +65,7 @@ def spelled_out(stored: StoredModel, sentence: list[str], state: BiLMState | Non
         ahead = bilm(ids[:, :-1], state).state
         back = bilm(ids[:, 1:], state).state
     after = BiLMState(torch.stack([ahead.h[0], back.h[1]]), torch.stack([ahead.c[0], back.c[1]]))
-    weight, bias = stored.softmax.weight, stored.softmax.bias
+    weight, bias = torch.from_numpy(stored.softmax.weight), torch.from_numpy(stored.softmax.bias)
     forward = torch.log_softmax(top[:-1, :size] @ weight.T + bias, dim=1)
     backward = torch.log_softmax(top[1:, size:] @ weight.T + bias, dim=1)
     rows = torch.arange(n + 1)
