@@ -46,14 +46,16 @@ HELP = """\
 │              full softmax, forward, backward and average.                    │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Ask a model ────────────────────────────────────────────────────────────────╮
+│ senses       Say what a word means in a text: uses in groups, with words     │
+│              that could stand there and clear sentences.                     │
+│ neighbours   Find the words of an indexed text that are used like the one in │
+│              brackets, the nearest first.                                    │
+│ index        Index every word of a text by its vectors, so that polyseme     │
+│              neighbours finds the nearest; --resume goes on.                 │
 │ score        Say how likely each word of a text is, given what stands before │
 │              it and given what stands after it.                              │
 │ substitutes  Say which words could stand in the place of the one in          │
 │              brackets, the likeliest first.                                  │
-│ index        Index every word of a text by its vectors, so that polyseme     │
-│              neighbours finds the nearest; --resume goes on.                 │
-│ neighbours   Find the words of an indexed text that are used like the one in │
-│              brackets, the nearest first.                                    │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Show a model ───────────────────────────────────────────────────────────────╮
 │ serve        Serve a page that shows what a word means in its sentence, and  │

@@ -33,6 +33,7 @@ from polyseme.cli.pretrain import pretrain
 from polyseme.cli.pull import pull
 from polyseme.cli.reproduce import reproduce
 from polyseme.cli.score import score
+from polyseme.cli.senses import senses
 from polyseme.cli.serve import serve
 from polyseme.cli.substitutes import substitutes
 from polyseme.cli.task import evaluate as task_eval
@@ -46,7 +47,7 @@ TASKS_PANEL = "Tasks and the paper"
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
     "Use a model": (demo, embed, models, pull, info, convert),
     "Make a model": (prepare, pretrain, finetune, evaluate),
-    "Ask a model": (score, substitutes, index, neighbours),
+    "Ask a model": (senses, neighbours, index, score, substitutes),
     "Show a model": (serve,),
     TASKS_PANEL: (reproduce,),
 }

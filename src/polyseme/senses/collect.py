@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as made
+from pathlib import Path
 
 import numpy as np
 
 from polyseme.elmo import Elmo, Item
 from polyseme.embed.passages import Passage, Shard, read_passages
 from polyseme.index.occurrences import Occurrence
-from polyseme.text.readers import Document
+from polyseme.jobs.progress import working
+from polyseme.text.readers import Document, read_documents
 
 #: Sentences beyond this many tokens are left out: what stands far away says little, and they are mostly lists.
 LONGEST = 200
@@ -22,7 +25,7 @@ class WordSample:
 
     most: int
     total: int = 0
-    kept: list[Occurrence] = field(default_factory=list)
+    kept: list[Occurrence] = made(default_factory=list)
 
     def offer(self, one: Occurrence, random: np.random.Generator) -> None:
         self.total += 1
@@ -48,6 +51,28 @@ def sample_words(
     for sample in samples.values():
         sample.kept.sort(key=lambda one: (one.row, one.position))
     return samples
+
+
+def sample_files(
+    elmo: Elmo,
+    words: Sequence[str],
+    inputs: Sequence[str | Path],
+    most: int,
+    *,
+    kind: str | None = None,
+    field: str | None = None,
+    seed: int = 0,
+) -> dict[str, WordSample]:
+    """`sample_words` of files, globs or tables."""
+    with working("looking for " + (words[0] if len(words) == 1 else f"{len(words)} words")) as work:
+
+        def counted() -> Iterator[Document]:
+            for number, document in enumerate(read_documents(inputs, kind=kind, field=field), start=1):
+                yield document
+                if number % 1000 == 0:
+                    work.advance(1000, note=f"{number:,} lines")
+
+        return sample_words(elmo, words, counted(), most, seed=seed)
 
 
 def as_documents(texts: str | Iterable[Item], source: str = "memory") -> Iterator[Document]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from polyseme.index.occurrences import Occurrence
 from polyseme.index.vector_index import Index
 from polyseme.lm.places import Place
 from polyseme.senses.clusters import Labels, find_groups
-from polyseme.senses.collect import as_documents, sample_words
+from polyseme.senses.collect import as_documents, sample_files, sample_words
 from polyseme.senses.projection import Plane, fit_plane
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_names import name_groups
@@ -72,6 +73,16 @@ class SenseMap:
         if not occurrences:
             raise InputError(f"the word {word!r} does not stand in the text, as its tokens are split for this model")
         return map_occurrences(elmo, word, occurrences, total)
+
+
+def map_in_files(
+    elmo: Elmo, word: str, inputs: Sequence[str | Path], *, kind: str | None = None, field: str | None = None
+) -> SenseMap:
+    """The map of a word in files of any size and kind (all that `polyseme.text.readers.read_documents` takes)."""
+    sample = sample_files(elmo, [word], inputs, MOST_POINTS, kind=kind, field=field)[word]
+    if not sample.kept:
+        raise InputError(f"the word {word!r} does not stand in {', '.join(map(str, inputs))}")
+    return map_occurrences(elmo, word, sample.kept, sample.total)
 
 
 def map_occurrences(elmo: Elmo, word: str, occurrences: Sequence[Occurrence], total: int | None = None) -> SenseMap:
