@@ -19,7 +19,7 @@ from polyseme.tasks.inputs import InputChoices
 
 VERBS = GROUPS["task"][1]
 EXAMPLES = {name: re.findall(r"polyseme (.*)", help_and_examples(verb)[1]) for name, verb in VERBS.items()}
-SMALL = "--static none --characters 8 --set hidden=8 --set epochs=6 --set batch=4 --set rate=0.02 --set dropout=0.1"
+SMALL = "--vectors none --characters 8 --set hidden=8 --set epochs=6 --set batch=4 --set rate=0.02 --set dropout=0.1"
 
 
 @pytest.fixture
@@ -129,8 +129,8 @@ def test_every_choice_of_the_inputs_has_a_flag() -> None:
         ("train ner --data names --out run --set hidden=many", "hidden"),
         ("train ner --data names --out run --layers top", "all, last"),
         ("train ner --data names --out run --model nowhere.zip", "nowhere.zip"),
-        ("train ner --data names --out run --elmo none --static nowhere.txt", "nowhere.txt"),
-        ("train ner --data names --dev sentences.txt --elmo none --static none --out run", "sentences.txt"),
+        ("train ner --data names --out run --elmo none --vectors nowhere.txt", "nowhere.txt"),
+        ("train ner --data names --dev sentences.txt --elmo none --vectors none --out run", "sentences.txt"),
         ("eval names names/test.txt", "run.json"),
         ("predict nowhere text", "nowhere"),
     ],

@@ -57,7 +57,7 @@ def test_a_task_from_its_files_to_its_own_format(task: str, tmp_path: Path, monk
     train, dev = (make(tmp_path / f"{split}.{suffix}") for split in ("train", "dev"))
     run = str(tmp_path / "run")
     changes = [word for change in f"{sizes} epochs=1 share=1.0".split() for word in ("--set", change)]
-    small = ["--budget", "cpu", "--static", "none", "--characters", "4", "--model", str(toy_model()), *changes]
+    small = ["--budget", "cpu", "--vectors", "none", "--characters", "4", "--model", str(toy_model()), *changes]
     trained = polyseme("task", "train", task, "--data", str(tmp_path), "--out", run, "--elmo", "both", "--json", *small)
     scored = polyseme("task", "eval", run, str(dev), "--json")
     assert json.loads(scored.stdout)["values"] == json.loads(trained.stdout)["values"]

@@ -32,7 +32,7 @@ class Reproduced:
         """The command; the last option of a kind counts."""
         given = {"--data": self.data, "--model": model or self.model, "--out": out or self.out}
         words = [str(word) for pair in given.items() for word in pair]
-        return polyseme("reproduce", *words, "--static", self.static, "--budget", "quick", *options, code=code)
+        return polyseme("reproduce", *words, "--vectors", self.static, "--budget", "quick", *options, code=code)
 
     @property
     def parts(self) -> dict[str, Any]:

@@ -80,14 +80,14 @@ def test_static_vectors_are_known_by_their_content(given: Reproduced, tmp_path: 
     shutil.copy(given.static, copy)
     given.run("--only", "table4,table5", out=out)
     for part in ("table4", "table5"):
-        assert to_do(given, part, "--static", str(copy), out=out) == 0
+        assert to_do(given, part, "--vectors", str(copy), out=out) == 0
     copy.write_text(copy.read_text().replace("3.5", "2.5"))
     for options in ((), ("--estimate",)):
-        refused = given.run("--only", "senses", "--static", str(copy), *options, out=out, code=1).stderr
+        refused = given.run("--only", "senses", "--vectors", str(copy), *options, out=out, code=1).stderr
         assert 'holds a report of other figures: static vectors was "' in refused
     (out / "reproduction.json").unlink()  # what was measured is there, and belongs to no report
     for part in ("table4", "table5"):
-        assert to_do(given, part, "--static", str(copy), out=out) == 1
+        assert to_do(given, part, "--vectors", str(copy), out=out) == 1
 
 
 def test_task_runs_know_static_vectors_by_their_content(given: Reproduced, tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_ambiguous_words_belong_to_their_sentences(
         (("--ask", "[Two] [words]."), "2 are marked: [Two], [words]"),
         (("--cove", "nope.pth"), "there is no file nope.pth"),
         (("--data", "nope"), "there is no folder nope with data sets"),
-        (("--static", "nope.txt"), "there is no file nope.txt"),
-        (("--static", "none", "--only", "table4"), "give a file of them, or glove-6b-50d"),
+        (("--vectors", "nope.txt"), "there is no file nope.txt"),
+        (("--vectors", "none", "--only", "table4"), "give a file of them, or glove-6b-50d"),
         (("--task", "pos", "--only", "table1"), "the task 'pos' is in none of table1; they train: squad, snli, srl"),
         (("--task", "coref", "--only", "table2,senses"), "the task 'coref' is in none of table2, senses"),
         (("--task", "ner", "--only", "table4"), "the task 'ner' is in none of table4; they train none"),

@@ -21,7 +21,7 @@ def test_ctrl_c_is_130_and_the_report_goes_on(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("POLYSEME_CACHE", str(tmp_path / "cache"))
     write_paper_data(tmp_path / "data")
     save_native(small_lm(), tmp_path / "model")
-    command = ["reproduce", "--data", "data", "--model", "model", "--static", "data/vectors.txt", "--out", "report"]
+    command = ["reproduce", "--data", "data", "--model", "model", "--vectors", "data/vectors.txt", "--out", "report"]
     command += ["--budget", "quick", "--only", "table3", "--task", "snli"]
     process = start(*command, cwd=tmp_path)
     read_until(process, "[2 of 3]")

@@ -108,7 +108,7 @@ def test_dropout_is_elmos_alone_and_only_in_training() -> None:
         ({"layers": "top"}, "top"),
         ({"layers": "²"}, "²"),
         ({"layers": "٣"}, "٣"),
-        ({"mix_penalty": -1.0}, "lambda"),
+        ({"mix_penalty": -1.0}, "mix_penalty"),
         ({"elmo_dropout": 1.0}, "elmo_dropout"),
         ({"elmo": "none", "static": "none", "characters": 0}, "no vector"),
     ],

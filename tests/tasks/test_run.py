@@ -426,3 +426,36 @@ def test_text_may_be_split_by_a_function_that_is_given_again(names: Path, tmp_pa
     assert Task.load(chosen.out, lang=hyphenated).predict("Eve-left-Lima")[0]["tokens"] == ["Eve", "left", "Lima"]
     with pytest.raises(ConfigError, match=r"split by the function .*:hyphenated here, .*; give it as lang"):
         Task.load(chosen.out).predict("Eve-left-Lima")
+
+
+def test_trained_vectors_are_a_part_of_the_run(names: Path, tmp_path: Path, model: str) -> None:
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("likes 1 0 0\nleft 0 1 0\n", encoding="utf-8")
+    changes = {"elmo": "none", "static": str(vectors), "epochs": 2}
+    finished = train_task(plan(names, tmp_path / "run", model, **changes, word_vectors="trained"))
+    task = Task.load(tmp_path / "run")
+    assert "likes" in task.place.features.words.words
+    assert task.evaluate(find_data(names).dev).values == finished.scores.values
+    frozen = train_task(plan(names, tmp_path / "frozen", model, **changes))
+    assert frozen.progress.history[0]["loss"] != finished.progress.history[0]["loss"]
+
+
+@pytest.mark.parametrize(("lang", "vectors", "tuning"), [("en", PACKAGE, "frozen"), ("ko", "none", "trained")])
+def test_english_vectors_are_for_english(
+    names: Path, tmp_path: Path, model: str, lang: str, vectors: str, tuning: str
+) -> None:
+    chosen = replace(plan(names, tmp_path / "run", model, elmo="none", static="auto", epochs=1), lang=lang)
+    inputs = runs.describe(chosen, None).inputs
+    assert (inputs.static, inputs.word_vectors) == (vectors, tuning)
+    if lang == "ko":
+        said: list[str] = []
+        train_task(chosen, watch=TaskWatch(said=said.append))
+        assert any("GloVe is for English" in line for line in said)
+
+
+def test_vectors_of_another_language_are_told(names: Path, tmp_path: Path, model: str) -> None:
+    vectors, said = tmp_path / "vectors.txt", list[str]()
+    vectors.write_text("고양이 1 0 0\n개 0 1 0\n", encoding="utf-8")
+    chosen = plan(names, tmp_path / "run", model, elmo="none", static=str(vectors), epochs=1)
+    train_task(chosen, watch=TaskWatch(said=said.append))
+    assert any(line.startswith("only 0% of the tokens have a vector") for line in said)

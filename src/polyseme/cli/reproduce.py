@@ -36,11 +36,11 @@ def reproduce(
         list[str] | None,
         typer.Option(help="For Table 4: a sentence with a word in [brackets], instead of ours.", metavar="TEXT"),
     ] = None,
-    static: Annotated[
-        str, typer.Option(help="A file of word vectors (GloVe, word2vec, fastText) or glove-6b-50d.", metavar="FILE")
-    ] = "glove-6b-50d",
+    vectors: Annotated[
+        str, typer.Option(help="Word vectors: glove, or a file (GloVe, word2vec, fastText).", metavar="glove|FILE")
+    ] = "glove",
     cove: Annotated[
-        Path | None, typer.Option(help="CoVe's weights, for its rows; --static: the vectors it reads.", metavar="FILE")
+        Path | None, typer.Option(help="CoVe's weights, for its rows; --vectors: those it reads.", metavar="FILE")
     ] = None,
     device: Annotated[str, typer.Option(help="Of the task models: cpu, cuda, cuda:N, mps, or auto.")] = "cpu",
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what is to be done, and how long.")] = False,
@@ -75,8 +75,10 @@ def reproduce(
     from polyseme.reproduce.report_parts import Choice
     from polyseme.reproduce.reproduction import Reproduction
     from polyseme.reproduce.results import Asked
+    from polyseme.tasks.vectors.static import named_vectors
 
     choice = Choice(only.replace(" ", "").split(",") if only else (), task or ())
+    static = from_everywhere(named_vectors(vectors))
     check_given(data, static, cove, ask or ())
     before = Asked.before(out)
     if threads is not None:
@@ -87,7 +89,7 @@ def reproduce(
         data=data,
         out=out,
         budget=BUDGETS[budget],
-        static=from_everywhere(static),
+        static=static,
         questions=tuple(ask or before.questions or QUESTIONS),
         device=device,
         cove=cove,

@@ -58,9 +58,15 @@ def train(
         str | None, typer.Option(help="A name (polyseme models), a folder, a file, an address or a hub id; en.")
     ] = None,
     state: State = None,
-    static: Annotated[
+    vectors: Annotated[
         str | None,
-        typer.Option(help="A file of word vectors (GloVe, word2vec, fastText), glove-6b-50d, or none.", metavar="FILE"),
+        typer.Option(
+            help="Word vectors beside ELMo: glove, a file (GloVe, word2vec, fastText), or none; glove for English.",
+            metavar="glove|FILE|none",
+        ),
+    ] = None,
+    train_vectors: Annotated[
+        bool | None, typer.Option(help="Train the word vectors with the task; with none, words learn new ones.")
     ] = None,
     characters: Annotated[int | None, typer.Option(help="Filters over a token's characters; 0 for none.")] = None,
     character_dim: Annotated[int | None, typer.Option(help="Numbers of a character.")] = None,
@@ -97,6 +103,7 @@ def train(
     from polyseme.settings import read_changes, read_toml, with_values
     from polyseme.tasks.registry import find_task
     from polyseme.tasks.run import TaskPlan, train_task
+    from polyseme.tasks.vectors.static import named_vectors
 
     definition = find_task(task)
     choices = {
@@ -107,7 +114,8 @@ def train(
         "layer_norm": layer_norm,
         "finetune": finetune_bilm,
         "model": None if model is None else from_everywhere(model),
-        "static": None if static is None else from_everywhere(static),
+        "static": None if vectors is None else from_everywhere(named_vectors(vectors)),
+        "word_vectors": None if train_vectors is None else "trained" if train_vectors else "frozen",
         "characters": characters,
         "character_dim": character_dim,
     }

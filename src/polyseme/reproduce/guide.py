@@ -12,7 +12,7 @@ LINES = (
     "`polyseme reproduce --data DIR --out REPORT --estimate` says for every part what is to be done and how long it "
     "takes; without `--estimate` it is done.",
     "`--only table1,figure2` chooses parts (table1 to table6, figure1, figure2, perplexity, senses, languages), "
-    "`--task ner` a task in those that train any, `--model` any model that polyseme loads, `--static` word vectors, "
+    "`--task ner` a task in those that train any, `--model` any model that polyseme loads, `--vectors` word vectors, "
     "`--ask` sentences for Table 4, `--cove` the weights of CoVe for its rows in Tables 5 and 6.",
     "Stopped at any moment, the same command goes on. A result belongs to the model, the data, the budget and every "
     "choice that it depends on; a report of one model or budget refuses another. One that is made in parts keeps its "

@@ -13,17 +13,10 @@ from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.inputs import Where
 from polyseme.tasks.registry import find_task
 
-#: Where ELMo enters in the paper's best models (Tables 1 and 2).
-PLACES: dict[str, Where] = {
-    "squad": "both",
-    "snli": "both",
-    "srl": "input",
-    "coref": "input",
-    "ner": "input",
-    "sst": "input",
-}
 #: In the order of Table 1.
-ALL_TASKS = tuple(PLACES)
+ALL_TASKS = ("squad", "snli", "srl", "coref", "ner", "sst")
+#: Where ELMo enters in the paper's best models (Tables 1 and 2): as each task's `paper` preset says.
+PLACES: dict[str, Where] = {task: find_task(task).presets["paper"].inputs.elmo for task in ALL_TASKS}
 #: Tables 2 and 3 of the paper.
 ABLATED = ("squad", "snli", "srl")
 #: Figure 1 of the paper.

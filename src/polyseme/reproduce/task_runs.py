@@ -124,7 +124,7 @@ def _settings(plan: TaskPlan, elmo: Elmo | None) -> dict[str, Any]:
     return {
         "kind": "train",
         **{name: getattr(about, name) for name in ("task", "budget", "seed", "lang", "dev_examples")},
-        "inputs": inputs | {"static": identify_static(plan.preset.inputs.static)},
+        "inputs": inputs | {"static": identify_static(about.inputs.static)},
         "network": asdict(about.network),
         "training": asdict(about.training),
         "data": {split: file.sha256 for split, file in about.data.items()},

@@ -1,6 +1,6 @@
 """Where ELMo enters: the vectors of tokens that every task model begins with, and may end with.
 
-    input   [B, N, F] = static vectors ⊕ learned characters ⊕ ELMo       F = S + filters + W
+    input   [B, N, F] = word vectors ⊕ learned characters ⊕ ELMo         F = V + filters + W
     output  [B, N, O] = ELMo, by a second mix of the same layers         to be joined to what the task's encoder says
 
 Sentences → ``Features`` → ``TokenBatch`` (no parameters) → ``TokenInputs`` (parameters) → ``TokenVectors``.
@@ -24,9 +24,12 @@ from polyseme.nn.mix import ScalarMix, normalise
 from polyseme.settings import Count, Natural, NotNegative, Share, checked
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling, SpellingCNN
-from polyseme.tasks.vectors.static import PACKAGE, StaticVectors
+from polyseme.tasks.vectors.learned import LearnedWords, WordVectors
+from polyseme.tasks.vectors.static import AUTO, StaticVectors
 
 Where = Literal["none", "input", "output", "both"]
+#: Word vectors as their file has them; trained with the task from there; or both, side by side.
+Tuning = Literal["frozen", "trained", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ class InputChoices:
     layer_norm: bool = False  #: normalise each token's layers before they are mixed
     finetune: bool = False  #: train the biLM with the task instead of keeping it as it is
     model: str = "en"  #: anything that ``Elmo.from_pretrained`` takes
-    static: str = PACKAGE  #: a file of word vectors, the name of the package's, or "none"
+    static: str = AUTO  #: a file of word vectors, the name of the package's, or "none"; GloVe for English unless given
+    word_vectors: Tuning = "frozen"  #: with "none" and "trained" words have a vector that only the task has taught them
+    word_dim: Count = 50  #: of such vectors; those of a file have their own size
     characters: Natural = 128  #: filters over the characters of a token; 0 for none
     character_dim: Count = 16
 
@@ -48,8 +53,14 @@ class InputChoices:
         checked(self)
         if self.layers not in ("all", "last") and not (self.layers.isascii() and self.layers.isdecimal()):
             raise ConfigError(f"layers is {self.layers!r}, but should be all, last, or the number of a layer")
-        if self.elmo == "none" and self.static == "none" and self.characters == 0:
-            raise ConfigError("with no ELMo, no static vectors and no characters, a token has no vector at all")
+        if self.word_vectors == "both" and self.static == "none":
+            raise ConfigError("word_vectors is both, but there are none to keep as they are; give a file, or trained")
+        if self.elmo == "none" and self.static == "none" and not self.trains_words and self.characters == 0:
+            raise ConfigError("with no ELMo, no word vectors and no characters, a token has no vector at all")
+
+    @property
+    def trains_words(self) -> bool:
+        return self.word_vectors != "frozen"
 
     @property
     def at_input(self) -> bool:
@@ -76,6 +87,7 @@ class TokenBatch:
     lengths: Tensor  # [B]
     mask: Tensor  # [B, N] bool
     static: Tensor  # [B, N, S]
+    words: Tensor  # [B, N] row of the vectors that are trained; 0 where there is none
     spellings: Tensor  # [R, C] each distinct token once, 0 behind its end
     which: Tensor  # [B, N] row of ``spellings``; 0 where no token stands
     layers: Tensor | None = None  # [layers picked, B, N, W] of a frozen biLM
@@ -100,12 +112,18 @@ class LearnedMix(TypedDict):
 
 
 class Features:
-    """Sentences of tokens → ``TokenBatch``. Holds data only: static vectors, an alphabet, a biLM's layers."""
+    """Sentences of tokens → ``TokenBatch``. Holds data only: word vectors, an alphabet, a biLM's layers."""
 
     def __init__(
-        self, choices: InputChoices, static: StaticVectors, spelling: Spelling, cache: LayerCache | None
+        self,
+        choices: InputChoices,
+        static: StaticVectors,
+        spelling: Spelling,
+        cache: LayerCache | None,
+        words: LearnedWords | None = None,
     ) -> None:
         self.choices, self.static, self.spelling, self.cache = choices, static, spelling, cache
+        self.words = words or LearnedWords()  # that the network has vectors of its own for
         self._static = torch.from_numpy(static.table)  # [R, S]
         self._pick = choices.pick(cache.elmo.config.layers) if cache is not None else slice(None)
 
@@ -114,28 +132,41 @@ class Features:
         longest = int(lengths.max()) if len(lengths) else 0
         mask = torch.arange(longest)[None, :] < lengths[:, None]  # [B, N]
         spellings, which = self.spelling.batch(sentences, longest)
-        rows = np.zeros((len(sentences), longest), dtype=np.int64)
+        rows, words = np.zeros((2, len(sentences), longest), dtype=np.int64)
         for number, sentence in enumerate(sentences):
             rows[number, : len(sentence)] = self.static.ids(sentence)
+            words[number, : len(sentence)] = self.words.ids(sentence, self.static)
         layers = ids = None
         if self.cache is not None and self.choices.finetune:
             ids = self.cache.elmo.ids(sentences).cpu()
         elif self.cache is not None:
             layers = torch.from_numpy(self.cache.layers(sentences, self._pick))
-        return TokenBatch(lengths, mask, self._static[torch.from_numpy(rows)], spellings, which, layers, ids)
+        static = self._static[torch.from_numpy(rows)]
+        return TokenBatch(lengths, mask, static, torch.from_numpy(words), spellings, which, layers, ids)
 
 
 class TokenInputs(nn.Module):
-    """The parameters between a ``TokenBatch`` and a task: character filters, two mixes, a biLM if it is fine-tuned."""
+    """The parameters between a ``TokenBatch`` and a task.
+
+    Word vectors if they are trained, character filters, two mixes, a biLM if it is fine-tuned.
+    """
 
     start_h: Tensor  # [directions, L, 1, D], only with a biLM that starts warm
     start_c: Tensor  # [directions, L, 1, H]
 
     def __init__(
-        self, choices: InputChoices, *, static_width: int, alphabet: int, layers: int = 0, elmo_width: int = 0
+        self,
+        choices: InputChoices,
+        *,
+        static_width: int,
+        alphabet: int,
+        words: int = 0,
+        layers: int = 0,
+        elmo_width: int = 0,
     ) -> None:
         super().__init__()
         self.choices = choices
+        self.words = WordVectors(choices.word_vectors, words, static_width, choices.word_dim)
         self.bilm: BiLM | None = None  # see ``finetune``
         mixed = len(range(layers + 1)[choices.pick(layers)]) if choices.elmo != "none" else 0
         self.characters = (
@@ -144,10 +175,10 @@ class TokenInputs(nn.Module):
         self.input_mix = ScalarMix(mixed) if choices.at_input else None
         self.output_mix = ScalarMix(mixed) if choices.at_output else None
         self.dropout = Dropout(choices.elmo_dropout)
-        self.input_width = static_width + choices.characters + (elmo_width if choices.at_input else 0)  # F
+        self.input_width = self.words.width + choices.characters + (elmo_width if choices.at_input else 0)  # F
         self.output_width = elmo_width if choices.at_output else 0  # O
         if self.input_width == 0:
-            raise ConfigError("ELMo enters only at the output, and there are neither static vectors nor characters")
+            raise ConfigError("ELMo enters only at the output, and there are neither word vectors nor characters")
 
     @classmethod
     def of(cls, features: Features) -> TokenInputs:
@@ -157,6 +188,7 @@ class TokenInputs(nn.Module):
             features.choices,
             static_width=features.static.width,
             alphabet=features.spelling.size,
+            words=features.words.size,
             layers=elmo.config.layers if elmo else 0,
             elmo_width=elmo.config.width if elmo else 0,
         )
@@ -168,7 +200,7 @@ class TokenInputs(nn.Module):
         return tokens
 
     def forward(self, batch: TokenBatch) -> TokenVectors:
-        parts = [batch.static]
+        parts = [self.words(batch.static, batch.words)]
         if self.characters is not None:
             parts.append(self.characters(batch.spellings)[batch.which] * batch.mask[:, :, None])
         mixed = self._mixed(batch)

@@ -45,7 +45,8 @@ from polyseme.tasks.training import (
     take_share,
     train,
 )
-from polyseme.tasks.vectors.static import STATIC_FILES, identify_static, load_static
+from polyseme.tasks.vectors.learned import LearnedWords
+from polyseme.tasks.vectors.static import AUTO, PACKAGE, STATIC_FILES, identify_static, load_static
 from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import split_text
 
@@ -56,6 +57,8 @@ LAST, HISTORY, SCORES, PICTURE, LOCK = (
     "confusion.png",
     "run.lock",
 )
+LEARNED_WORDS = "GloVe is for English, so words learn their vectors with the task"
+FEW_WORDS = 0.5  # of the tokens with a vector: below, the vectors are hardly of the language of the text
 LARGEST_SEED = 1 << 32
 #: What may change when a run goes on: how long it is, and where the same model lies.
 FREE = ("training.epochs", "training.patience", "inputs.model", "model.name", "pieces", "polyseme")
@@ -103,6 +106,10 @@ def train_task(
 def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) -> Finished:
     definition = find_task(plan.task)
     elmo = None if plan.preset.inputs.elmo == "none" else elmo or open_elmo(plan.preset.inputs, plan.device, plan.state)
+    if plan.preset.inputs.static == AUTO:
+        plan = with_vectors(plan, elmo)
+        if plan.preset.inputs.static == "none":
+            watch.said(f"{LEARNED_WORDS}; --vectors FILE gives them others")
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
     examples, dev = _read(definition, plan, _splitter(plan, elmo), watch)
@@ -163,8 +170,11 @@ def _build(
     trained_on = [tokens for example in examples for tokens in definition.sentences(example)]
     sentences = trained_on + [tokens for example in dev for tokens in definition.sentences(example)]
     static = load_static(choices.static, {token for tokens in sentences for token in tokens})
+    if static.width and (known := static.coverage(trained_on)) < FEW_WORDS:
+        watch.said(f"only {known:.0%} of the tokens have a vector in {choices.static}: is it of another language?")
+    words = LearnedWords.of(trained_on, static) if choices.trains_words else None
     cache = LayerCache(elmo, plan.cache) if elmo is not None else None
-    features = Features(choices, static, Spelling.of(trained_on), cache)
+    features = Features(choices, static, Spelling.of(trained_on), cache, words)
     if cache is not None and not choices.finetune:
         watch.said(f"layers of {len(sentences):,} sentences, from the cache where they are there")
         if without_room := cache.fill(sentences):
@@ -191,13 +201,29 @@ def _settle(plan: TaskPlan, about: RunDescription, resume: bool) -> RunDescripti
     return earlier if (plan.out / LAST).exists() else None
 
 
+def with_vectors(plan: TaskPlan, elmo: Elmo | None) -> TaskPlan:
+    """The word vectors that a plan leaves open: English GloVe is for English, other languages learn theirs."""
+    inputs = plan.preset.inputs
+    if inputs.static != AUTO:
+        return plan
+    english = _language(plan, elmo) == "en"
+    tuning = inputs.word_vectors if english else "trained"
+    chosen = replace(inputs, static=PACKAGE if english else "none", word_vectors=tuning)
+    return replace(plan, preset=replace(plan.preset, inputs=chosen))
+
+
+def _language(plan: TaskPlan, elmo: Elmo | None) -> str:
+    return language_name(plan.lang or (elmo.lang if elmo is not None else "en"))
+
+
 def describe(plan: TaskPlan, elmo: Elmo | None) -> RunDescription:
     """What a new run writes down."""
+    plan = with_vectors(plan, elmo)
     return RunDescription(
         task=plan.task,
         budget=plan.budget,
         seed=plan.seed,
-        lang=language_name(plan.lang or (elmo.lang if elmo is not None else "en")),
+        lang=_language(plan, elmo),
         inputs=plan.preset.inputs,
         vectors=_vectors(plan.preset.inputs.static),
         network=plan.preset.network,
@@ -221,7 +247,8 @@ def _write_description(folder: Path, about: RunDescription, place: Workplace) ->
     """run.json last: where it stands, everything that it needs stands beside it."""
     place.features.static.save(folder)
     alphabet = list(place.features.spelling.alphabet)
-    write_json(folder / VOCABULARIES, {"vocabularies": place.vocabularies, "alphabet": alphabet})
+    words = list(place.features.words.words)
+    write_json(folder / VOCABULARIES, {"vocabularies": place.vocabularies, "alphabet": alphabet, "words": words})
     pieces = {name: measure_piece(folder / name) for name in (VOCABULARIES, *STATIC_FILES)}
     write_manifest(folder / RUN, replace(about, pieces=pieces))
 

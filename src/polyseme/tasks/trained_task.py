@@ -31,6 +31,7 @@ from polyseme.tasks.run_description import KnownModel, RunDescription
 from polyseme.tasks.scores import Scores
 from polyseme.tasks.snapshots import load_network
 from polyseme.tasks.training import Workplace, predict
+from polyseme.tasks.vectors.learned import LearnedWords
 from polyseme.tasks.vectors.static import StaticVectors
 from polyseme.text.own_tokenizer import Language
 from polyseme.text.tokenization import Sentence, split_text
@@ -68,7 +69,8 @@ class Task:
         vocabularies: Vocabularies = words["vocabularies"]
         spelling = Spelling(tuple(words["alphabet"]))
         elmo = open_known_elmo(replace(choices, model=model or choices.model), about.model, device)
-        features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo))
+        learned = LearnedWords(tuple(words.get("words", ())))  # earlier runs have none
+        features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo), learned)
         network = definition.network(about.network, vocabularies, TokenInputs.of(features))
         load_network(network, folder / NETWORK)
         where = torch.device(choose_device(device))
@@ -139,7 +141,7 @@ class Task:
                 self._source_is_at_hand = False
                 print(f"words that training did not meet have no static vectors: {error}", file=sys.stderr)
         if static is not features.static:
-            known = Features(features.choices, static, features.spelling, features.cache)
+            known = Features(features.choices, static, features.spelling, features.cache, features.words)
             self.place = replace(self.place, features=known)
 
 

@@ -50,8 +50,9 @@ PRESETS = {
     "paper": Preset(
         TaggerSizes(),
         TrainingChoices(epochs=75, batch=64, patience=25, halve_after=10),
-        # As the authors published it: half of the tagger's input is dropped already, and the mix is kept nearly even.
-        InputChoices(elmo_dropout=0.0, mix_penalty=0.1),
+        # As the authors published it: half of the tagger's input is dropped already, the mix is kept nearly even, and
+        # the word vectors are trained.
+        InputChoices(elmo_dropout=0.0, mix_penalty=0.1, word_vectors="trained"),
     ),
     "cpu": Preset(
         TaggerSizes(hidden=100, depth=1),

