@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyseme.encoding import Encoding, joined_offsets, mix_weights
+from polyseme.encoding import Encoding, joined_offsets
 from polyseme.errors import ConfigError, InputError
+from polyseme.mixing import mix_weights
 
 TOKENS = ["the", "present", "of", "the", "past"]
 EDGES = np.array([[101, 102, 103, 104], [-1, -1, -1, -1], [201, 202, 203, 204]], np.float32)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.device import choose_device
-from polyseme.encoding import Encoding, Floats, Mix, joined_offsets, mix_weights
+from polyseme.encoding import Encoding, Floats, joined_offsets
 from polyseme.engine.engine import Engine
 from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, FormatError, InputError
@@ -28,6 +28,7 @@ from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
 from polyseme.jobs.progress import Report, Work, working
 from polyseme.jobs.windows import windows
+from polyseme.mixing import Mix, mix_weights
 from polyseme.target import read_target
 from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import Sentence, split_text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.errors import ConfigError, InputError
+from polyseme.errors import InputError
+from polyseme.mixing import mixed
 
 Floats = npt.NDArray[np.float32]
-Mix = Sequence[float] | int | str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +31,7 @@ class Encoding:
     @cached_property
     def vectors(self) -> Floats:
         """The weighted sum of the layers, [N, W]."""
-        mixed = np.zeros(self.layers.shape[1:], dtype=np.float32)
-        for weight, layer in zip(self.mix, self.layers, strict=True):
-            if weight:
-                mixed += np.float32(weight) * layer
-        return mixed
+        return mixed(self.layers, self.mix)
 
     @cached_property
     def place(self) -> Floats:
@@ -78,30 +73,6 @@ class Encoding:
     def __repr__(self) -> str:
         shown = " ".join(self.tokens[:12]) + (" …" if len(self.tokens) > 12 else "")
         return f"Encoding({shown!r}, {len(self.tokens)} tokens, {len(self.layers)} layers of {self.layers.shape[2]})"
-
-
-def mix_weights(mix: Mix, layers: int) -> tuple[float, ...]:
-    """One weight per layer: uniform for None, all 1 for "sum", one layer for its number or "top", or those given."""
-    if mix is None:
-        return (1 / layers,) * layers
-    if isinstance(mix, str) and mix == "sum":
-        return (1.0,) * layers
-    layer = layers - 1 if isinstance(mix, str) and mix == "top" else mix
-    if isinstance(layer, int) and not isinstance(layer, bool) and -layers <= layer < layers:
-        return tuple(float(number == layer % layers) for number in range(layers))
-    try:
-        weights = tuple(map(float, layer))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        weights = ()
-    if not weights or not all(map(math.isfinite, weights)):
-        raise ConfigError(
-            f"mix is {mix!r}, but should be a layer from 0 to {layers - 1}, 'top', 'sum', or {layers} weights"
-        )
-    if len(weights) != layers:
-        raise ConfigError(
-            f"mix has {len(weights)} weights, but the model has {layers} layers, the token layer included"
-        )
-    return weights
 
 
 def joined_offsets(tokens: Sequence[str]) -> npt.NDArray[np.int64]:

@@ -34,7 +34,7 @@ class Task(nn.Module):
         self.outer = nn.Linear(5 + 12, 1)
 
     def forward(self, ids: Tensor) -> Tensor:
-        at_input, at_output = self.elmo(ids)
+        (at_input, at_output), _ = self.elmo(ids)
         scores: Tensor = self.outer(torch.cat([torch.tanh(self.inner(at_input)), at_output], dim=-1))  # [B, N, 1]
         return scores.square().sum()
 

@@ -198,8 +198,10 @@ def test_representations_are_the_reference(norm: LayerNorm | None, boundaries: s
     settings = [([0.3, -1.0, 0.2, 1.5], 1.7), ([1.0, 0.0, -1.0, 0.5], 0.4)]
     for module, (weights, scale) in zip(elmo.mixes, settings, strict=True):
         set_mix(module, weights, scale)
-    found = elmo(IDS)
+    found, mask = elmo(IDS)
     assert len(found) == 2
+    assert mask.shape == found[0].shape[:2]
+    assert torch.equal(mask.sum(dim=1), torch.tensor([len(sentence) + 2 * elmo.keep_boundaries for sentence in BATCH]))
     for representation, (weights, scale) in zip(found, settings, strict=True):
         expected = expected_mix(weights, scale, norm or "none", boundaries=boundaries)
         np.testing.assert_allclose(representation.detach().numpy(), expected, atol=2e-5, rtol=0)
@@ -236,7 +238,7 @@ def test_the_elmo_module_of_allennlp(name: str, variant: str) -> None:
     if variant == "two":
         set_mix(elmo.mixes[1], weights[::-1], 0.4)
     batch = json.loads((ALLENNLP / "sentences.json").read_text())[0]
-    found = elmo(torch.from_numpy(byte_ids(batch, 50, markers_in_text=True)))
+    found, _ = elmo(torch.from_numpy(byte_ids(batch, 50, markers_in_text=True)))
     tolerance = 2e-5 if "layer_norm" in variant else 1e-5
     for k, representation in enumerate(found):
         expected = golden[f"elmo/{variant}/call0/rep{k}"]
@@ -246,12 +248,12 @@ def test_the_elmo_module_of_allennlp(name: str, variant: str) -> None:
 def test_top_only_and_fixed_reach_every_mix() -> None:
     top = ElmoRepresentations(new_bilm(), count=2, dropout=0.0, top_only=True)
     layers, _ = top.bilm(IDS).without_boundaries()
-    for representation in top(IDS):
+    for representation in top(IDS).mixes:
         torch.testing.assert_close(representation, layers[-1])
     assert top.shares() == []
     assert top.penalty(1.0).item() == 0
     fixed = ElmoRepresentations(new_bilm(), count=2, dropout=0.0, fixed=[-9e10, 0.0, -9e10, -9e10])
-    for representation in fixed(IDS):
+    for representation in fixed(IDS).mixes:
         torch.testing.assert_close(representation, layers[1])
     assert not any(p.requires_grad for p in fixed.parameters())
 
@@ -268,10 +270,10 @@ def test_dropout_in_training_only(keep_boundaries: bool) -> None:
     elmo = ElmoRepresentations(new_bilm(), dropout=0.5, keep_boundaries=keep_boundaries)
     torch.manual_seed(0)
     elmo.eval()
-    first, second = elmo(IDS)[0], elmo(IDS)[0]
+    first, second = elmo(IDS).mixes[0], elmo(IDS).mixes[0]
     assert torch.equal(first, second)
     elmo.train()
-    dropped = elmo(IDS)[0]
+    dropped = elmo(IDS).mixes[0]
     kept = dropped != 0
     torch.testing.assert_close(dropped[kept], 2 * first[kept])
     assert 0.3 < kept.sum() / (first != 0).sum() < 0.7
@@ -279,7 +281,7 @@ def test_dropout_in_training_only(keep_boundaries: bool) -> None:
 
 def test_each_mix_has_a_dropout_of_its_own() -> None:
     elmo = ElmoRepresentations(new_bilm(), count=2, dropout=0.5).train()
-    one, two = elmo(IDS)
+    (one, two), _ = elmo(IDS)
     assert not torch.equal(one != 0, two != 0)
 
 
@@ -292,7 +294,7 @@ def test_a_frozen_bilm_is_not_trained_and_stays_in_evaluation_mode() -> None:
     assert not any(module.training for module in bilm.modules())
     before = {name: p.clone() for name, p in bilm.named_parameters()}
     optimizer = torch.optim.SGD([p for p in elmo.parameters() if p.requires_grad], lr=1.0)
-    sum(r.square().sum() for r in elmo(IDS)).backward()
+    sum(r.square().sum() for r in elmo(IDS).mixes).backward()
     optimizer.step()
     assert all(p.grad is None for p in bilm.parameters())
     assert all(torch.equal(p, before[name]) for name, p in bilm.named_parameters())
@@ -302,7 +304,7 @@ def test_a_frozen_bilm_is_not_trained_and_stays_in_evaluation_mode() -> None:
 def test_a_fine_tuned_bilm_gets_gradients_everywhere() -> None:
     elmo = ElmoRepresentations(new_bilm(), trainable=True).train()
     assert elmo.bilm.training
-    elmo(IDS)[0].square().sum().backward()
+    elmo(IDS).mixes[0].square().sum().backward()
     for name, p in elmo.named_parameters():
         assert p.grad is not None, name
         assert p.grad.abs().sum() > 0, name
@@ -320,7 +322,7 @@ def test_fine_tuning_after_freezing() -> None:
 def test_without_gradients_nothing_is_kept(trainable: bool) -> None:
     elmo = ElmoRepresentations(new_bilm(), trainable=trainable)
     with torch.no_grad():
-        assert not elmo(IDS)[0].requires_grad
+        assert not elmo(IDS).mixes[0].requires_grad
     assert torch.is_grad_enabled()
 
 
@@ -337,7 +339,7 @@ def test_the_penalty_of_all_mixes_can_be_added_to_a_loss() -> None:
 def test_a_batch_of_empty_sentences() -> None:
     ids = CASE.polyseme_ids([[], []])
     for norm in NORMS:
-        (representation,) = ElmoRepresentations(new_bilm(), layer_norm=norm)(ids)
+        (representation,), _ = ElmoRepresentations(new_bilm(), layer_norm=norm)(ids)
         assert representation.shape == (2, 0, 12)
 
 
@@ -346,7 +348,7 @@ def test_saved_and_loaded_parameters_give_the_same_representations() -> None:
     set_mix(elmo.mixes[0], [1.0, 0.0, 2.0, 0.0], 0.3)
     other = ElmoRepresentations(BiLM(elmo.bilm.config), count=2).eval()
     other.load_state_dict(elmo.state_dict())
-    assert all(torch.equal(a, b) for a, b in zip(elmo(IDS), other(IDS), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(elmo(IDS).mixes, other(IDS).mixes, strict=True))
 
 
 @pytest.mark.parametrize(

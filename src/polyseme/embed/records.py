@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import ConfigError, InputError
+from polyseme.mixing import mix_weights, mixed
 
 Layers = Literal["all", "top", "average", "sum"]
 Floats = NDArray[np.floating[Any]]
@@ -55,7 +56,7 @@ class Record:
     @property
     def vectors(self) -> Floats:
         """One vector for each token (pooled, or for a target word: one): the file's, or the mean of its layers."""
-        return self.values.mean(axis=0, dtype=np.float32) if self.has_layers else self.values
+        return choose_layers(self.values, "average") if self.has_layers else self.values
 
     @property
     def word(self) -> str | None:
@@ -86,10 +87,7 @@ def from_description(described: str | bytes, values: Floats) -> Record:
 
 def choose_layers(layers: Floats, which: Layers) -> Floats:
     """[L+1, …, W] → the same, its last layer, or the mean (AllenNLP's ``--average``) or sum (SeqVec's) of all."""
-    if which == "all":
-        return layers
-    chosen: Floats = layers[-1] if which == "top" else layers.sum(axis=0) if which == "sum" else layers.mean(axis=0)
-    return chosen
+    return layers if which == "all" else mixed(layers, mix_weights(None if which == "average" else which, len(layers)))
 
 
 def rows_of(record: Record) -> int:

@@ -1,6 +1,7 @@
 """The bidirectional language model: token encoder below, a stack of LSTM layers for each direction above.
 
 ``BiLM`` is the readable network: it trains, it runs on any torch device, and every faster path is tested against it.
+While it trains, its layers read packed rows (``lstm_fused``): the same numbers and gradients, several times faster.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from polyseme.errors import InputError
 from polyseme.formats.arrays import Floats
 from polyseme.formats.model import StoredModel
 from polyseme.nn.lstm import CellState, ProjectedLSTM
+from polyseme.nn.lstm_fused import run_packed
 from polyseme.nn.numpy_weights import array_of, tensors_of
+from polyseme.nn.packing import Packing
 from polyseme.nn.token_encoder import TokenEncoder
 
 
@@ -55,7 +58,7 @@ class BiLMOutput:
     layers: Tensor  # [L+1, B, T, W], zero where no token stands
     mask: Tensor  # [B, T] bool
     lengths: Tensor  # [B] positions with boundaries
-    state: BiLMState  # after the last position of each sentence
+    state: BiLMState  # after the last position of each sentence; in training no gradient flows through it
 
     def without_boundaries(self) -> tuple[Tensor, Tensor]:
         """Layers [L+1, B, N, W] and mask [B, N] of the tokens alone."""
@@ -82,6 +85,19 @@ class Direction(nn.Module):
             x = y + x * mask[:, :, None] if self.skip_connections and layer > 0 else y
             outputs.append(x)
             finals.append(final)
+        return outputs, finals
+
+    def read_packed(self, x: Tensor, packing: Packing, states: list[CellState]) -> tuple[list[Tensor], list[CellState]]:
+        """The same, with the fused LSTM."""
+        outputs, finals = [], []
+        rows = packing.pack(x)  # [R, D]
+        for layer, (cell, state) in enumerate(zip(self.cells, states, strict=True)):
+            assert isinstance(cell, ProjectedLSTM)
+            start = CellState(state.h[packing.order], state.c[packing.order])
+            y, final = run_packed(cell, rows, packing.sizes, start)
+            rows = y + rows if self.skip_connections and layer > 0 else y
+            outputs.append(packing.unpack(rows, x))
+            finals.append(CellState(*(s.index_copy(0, packing.order, f) for s, f in zip(state, final, strict=True))))
         return outputs, finals
 
 
@@ -124,17 +140,26 @@ class BiLM(nn.Module):
         state = state or self.zero_state(ids.shape[0])
         tokens = self.encode_tokens(ids) * mask[:, :, None]  # [B, T, D]
         backwards = reversal(lengths, ids.shape[1])  # [B, T]
+        packing = Packing.of(lengths, ids.shape[1]) if self._trains(state) else None
         by_direction, hs, cs = [], [], []
         for number, direction in enumerate(self.directions):
+            assert isinstance(direction, Direction)
             x = tokens if number == 0 else reorder(tokens, backwards)
             starts = [state.cell(number, layer) for layer in range(self.config.layers)]
-            outputs, finals = direction(x, mask, starts)
+            if packing is not None and packing.sizes:
+                outputs, finals = direction.read_packed(x, packing, starts)
+            else:
+                outputs, finals = direction(x, mask, starts)
             by_direction.append(outputs if number == 0 else [reorder(y, backwards) for y in outputs])
             hs.append(torch.stack([final.h for final in finals]))
             cs.append(torch.stack([final.c for final in finals]))
         layers = [torch.cat([tokens] * self.config.directions, dim=2)]
         layers += [torch.cat(outputs, dim=2) for outputs in zip(*by_direction, strict=True)]
         return BiLMOutput(torch.stack(layers), mask, lengths, BiLMState(torch.stack(hs), torch.stack(cs)))
+
+    def _trains(self, state: BiLMState) -> bool:
+        """Whether gradients are wanted, and none of the states, which the fused LSTM does not give."""
+        return self.training and torch.is_grad_enabled() and not (state.h.requires_grad or state.c.requires_grad)
 
     def encode_tokens(self, ids: Tensor) -> Tensor:
         """[B, T, K] ids → [B, T, D], each distinct token encoded once."""

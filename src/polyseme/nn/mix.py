@@ -6,7 +6,7 @@ mixed[n] = scale * sum over l of softmax(weights)[l] * layers[l, n]      (Peters
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -91,11 +91,24 @@ def normalise(layers: Tensor, mask: Tensor | None, over: LayerNorm) -> Tensor:
     return (layers - mean) * torch.rsqrt(variance + EPSILON)
 
 
+def mix_together(mixes: Sequence[ScalarMix], layers: Tensor) -> Tensor:
+    """Several mixes of the same layers [L+1, B, T, W] → [mixes, B, T, W], in one product: that is what ELMo costs."""
+    weights = torch.stack([mix.scale * mix.shares() for mix in mixes])  # [mixes, L+1]
+    return (weights @ layers.flatten(1)).view(len(mixes), *layers.shape[1:])
+
+
+class Representations(NamedTuple):
+    """What a task's network works with."""
+
+    mixes: list[Tensor]  # [B, N, W] each
+    mask: Tensor  # [B, N] bool, true where a token stands
+
+
 class ElmoRepresentations(nn.Module):
     """A biLM and one or more mixes of its layers, as part of a task's network.
 
     >>> elmo = ElmoRepresentations(bilm, count=2, dropout=0.5)       # doctest: +SKIP
-    >>> at_input, at_output = elmo(ids)                              # doctest: +SKIP
+    >>> (at_input, at_output), mask = elmo(ids)                      # doctest: +SKIP
 
     ``trainable`` fine-tunes the biLM with the task; otherwise it is frozen, and stays in evaluation mode. This
     module takes the biLM over: its parameters keep or lose ``requires_grad`` accordingly.
@@ -131,22 +144,23 @@ class ElmoRepresentations(nn.Module):
         self.dropout = Dropout(dropout)
         self.train(self.training)  # a frozen biLM is in evaluation mode from the start
 
-    def forward(self, ids: Tensor) -> list[Tensor]:
-        """[B, T, K] ids with boundaries → one [B, N, W] per mix, zero where no token stands.
+    def forward(self, ids: Tensor) -> Representations:
+        """[B, T, K] ids with boundaries → one [B, N, W] per mix, zero where no token stands, and the mask [B, N].
 
-        With ``keep_boundaries``, [B, T, W]; there a ``"batch"`` layer norm leaves padding non-zero, as AllenNLP does.
+        With ``keep_boundaries``, [B, T, W] and [B, T]; there a ``"batch"`` layer norm leaves padding non-zero, as
+        AllenNLP does.
         """
         with torch.set_grad_enabled(self.trainable and torch.is_grad_enabled()):
             output = self.bilm(ids)
         if self.keep_boundaries:
             mixed = [mix(output.layers, output.mask) for mix in self.mixes]  # [B, T, W]
-            return [self.dropout(m) for m in mixed]
+            return Representations([self.dropout(m) for m in mixed], output.mask)
         layers, mask = output.without_boundaries()  # [L+1, B, N, W], [B, N]
         if self.norm_boundaries:
             mixed = [mix(output.layers, output.mask)[:, 1:-1] for mix in self.mixes]
         else:
             mixed = [mix(layers, mask) for mix in self.mixes]
-        return [self.dropout(m * mask[:, :, None]) for m in mixed]  # [B, N, W]
+        return Representations([self.dropout(m * mask[:, :, None]) for m in mixed], mask)  # [B, N, W]
 
     def shares(self) -> list[list[float]]:
         """The layer weights of each mix after the softmax, to read or log."""

@@ -10,6 +10,7 @@ import numpy as np
 from polyseme.encoding import Floats
 from polyseme.index.vector_index import Index, Occurrence
 from polyseme.lm.places import Place
+from polyseme.mixing import mixed
 from polyseme.senses.sense_map import SenseMap
 
 #: The index is searched layer by layer; for a mix, so many of each layer's nearest are compared anew.
@@ -66,12 +67,6 @@ def _ranked(asked: NearestQuery, here: Floats, occurrences: Sequence[Occurrence]
 
 def _is_itself(asked: NearestQuery, one: Occurrence) -> bool:
     return one.position == asked.place.begin and one.tokens == list(asked.place.tokens)
-
-
-def mixed(layers: Floats, weights: Sequence[float]) -> Floats:
-    """[L+1, n, W] → [n, W]"""
-    found: Floats = np.tensordot(np.asarray(weights, dtype=np.float32), layers, axes=1)
-    return found
 
 
 def cosine(a: Floats, b: Floats) -> Floats:

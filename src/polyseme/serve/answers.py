@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from polyseme.encoding import Floats
 from polyseme.lm.scoring import Score
+from polyseme.mixing import mix_weights, mixed
 from polyseme.senses.nearest import Near
 from polyseme.serve.limits import Refusal
 from polyseme.serve.questions import Mapped
@@ -41,11 +42,7 @@ def chosen_layers(layers: Floats, wanted: str | int, weights: Sequence[float]) -
     """[L+1, N, W] → [N, W], or all of them."""
     if wanted == "all":
         return layers
-    if wanted == "mix":
-        found: Floats = np.tensordot(np.asarray(weights, dtype=np.float32), layers, axes=1)
-        return found
-    one: Floats = layers[-1 if wanted == "top" else int(wanted)]
-    return one
+    return mixed(layers, weights if wanted == "mix" else mix_weights(wanted, len(layers)))
 
 
 def scores_of(sentences: list[Score]) -> Json:

@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from polyseme.errors import PolysemeError
 from polyseme.lm.lexicon import Direction
-from polyseme.senses.nearest import NearestQuery, cosine, mixed
+from polyseme.mixing import mixed
+from polyseme.senses.nearest import NearestQuery, cosine
 from polyseme.serve import questions
 from polyseme.serve.answers import Json, chosen_layers, json_answer, map_of, near_of, npy_answer, scores_of
 from polyseme.serve.arguments import (

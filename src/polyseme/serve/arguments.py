@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.encoding import joined_offsets, mix_weights
+from polyseme.encoding import joined_offsets
 from polyseme.errors import PolysemeError
 from polyseme.lm.places import Place, find_place
+from polyseme.mixing import mix_weights
 from polyseme.serve.fields import Fields
 from polyseme.serve.limits import Limits, Refusal
 from polyseme.serve.served import ServedModel

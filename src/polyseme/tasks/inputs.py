@@ -20,7 +20,7 @@ from polyseme.elmo import Elmo, State
 from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.nn.dropout import Dropout
-from polyseme.nn.mix import ScalarMix, normalise
+from polyseme.nn.mix import ScalarMix, mix_together, normalise
 from polyseme.settings import Count, Natural, NotNegative, Share, checked
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling, SpellingCNN
@@ -210,15 +210,14 @@ class TokenInputs(nn.Module):
         return TokenVectors(torch.cat(parts, dim=2), output, batch.mask, batch.lengths)
 
     def _mixed(self, batch: TokenBatch) -> list[Tensor]:
-        """[B, N, W] of each mix, in one product over the layers: that is what ELMo costs in an epoch."""
+        """[B, N, W] of each mix."""
         layers = self._layers(batch)  # [layers, B, N, W]
         mixes = self._mixes()
         if layers is None or not mixes:
             return []
         if self.choices.layer_norm:
             layers = normalise(layers, batch.mask, "token") * batch.mask[:, :, None]
-        weights = torch.stack([mix.scale * mix.shares() for mix in mixes])  # [mixes, layers]
-        mixed: Tensor = self.dropout((weights @ layers.flatten(1)).view(len(mixes), *layers.shape[1:]))
+        mixed: Tensor = self.dropout(mix_together(mixes, layers))
         return list(mixed.unbind(0))
 
     def penalty(self) -> Tensor:
