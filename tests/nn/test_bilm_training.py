@@ -39,7 +39,7 @@ def test_training_gives_the_numbers_of_the_readable_loop(changes: dict[str, Any]
     stored = random_model(config)
     ids = torch.from_numpy(stored.indexer.batch(SENTENCES))
     ids = torch.cat([ids, torch.zeros_like(ids[:1])])  # a row where nothing stands at all keeps its state
-    bilm = stored.bilm().requires_grad_()
+    bilm = BiLM.of(stored).requires_grad_()
     start = None
     if starts:
         zero = bilm.zero_state(len(ids))
@@ -59,13 +59,13 @@ def test_the_fused_lstm_is_for_training_only(
     monkeypatch.setattr(module.Direction, "read_packed", lambda *given: calls.append(1) or real(*given))
     stored = random_model()
     with torch.set_grad_enabled(wants_gradients):
-        stored.bilm().train(trains)(torch.from_numpy(stored.indexer.batch(SENTENCES)))
+        BiLM.of(stored).train(trains)(torch.from_numpy(stored.indexer.batch(SENTENCES)))
     assert len(calls) == packed
 
 
 def test_gradients_through_the_states_are_those_of_the_loop() -> None:
     stored = random_model()
-    ids, bilm = torch.from_numpy(stored.indexer.batch(SENTENCES)), stored.bilm().train()
+    ids, bilm = torch.from_numpy(stored.indexer.batch(SENTENCES)), BiLM.of(stored).train()
     zero = bilm.zero_state(len(ids))
     start = BiLMState(zero.h.requires_grad_(), zero.c.requires_grad_())
     bilm(ids, start).layers.sum().backward()
@@ -85,6 +85,6 @@ def test_rows_are_packed_and_come_back() -> None:
 
 
 def test_a_batch_without_any_token() -> None:
-    bilm = random_model().bilm().train()
+    bilm = BiLM.of(random_model()).train()
     output = bilm(torch.zeros(2, 3, bilm.config.row_size, dtype=torch.int64))
     assert not output.layers.any()
