@@ -94,7 +94,7 @@ class TestBadInput:
     @pytest.mark.parametrize("text", [None, 7, b"bytes", 1.5])
     def test_a_text_that_is_no_string(self, elmo: Elmo, text: Any) -> None:
         for call in (lambda: elmo.encode([text]), lambda: elmo.split(text), lambda: list(elmo.stream([text]))):
-            with pytest.raises(InputError, match=f"of type {type(text).__name__}"):
+            with pytest.raises(InputError, match="a text is missing|of type " + type(text).__name__):
                 call()
         with pytest.raises(InputError):
             elmo.encode(text)

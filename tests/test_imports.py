@@ -42,7 +42,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 PLACE = {name: place for place, names in enumerate(LAYERS) for name in names}
 
 #: Files of the top folder that belong to a layer of another name.
-PARTS = {"device": "elmo", "encoding": "elmo", "mixing": "elmo", "target": "elmo", "__main__": "cli"}
+PARTS = {
+    **dict.fromkeys(("device", "encoding", "mixing", "pooling", "target", "text_input"), "elmo"),
+    "__main__": "cli",
+}
 
 #: (module, what it imports to the right): allowed inside functions and for type checkers only, because the user's
 #: object offers these verbs.

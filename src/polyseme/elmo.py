@@ -29,10 +29,12 @@ from polyseme.formats.native import save_native
 from polyseme.jobs.progress import Report, Work, working
 from polyseme.jobs.windows import windows
 from polyseme.mixing import Mix, mix_weights
+from polyseme.pooling import Pool, WordVectors, text_vectors, word_vectors
 from polyseme.target import read_target
 from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import Sentence, split_text
 from polyseme.text.vocabulary import Vocabulary
+from polyseme.text_input import Texts, checked_list, checked_sentence, checked_text, shown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -130,6 +132,14 @@ class Elmo:
         stored = load(model, options=options)
         return cls(stored, device=device, state=state, mix=mix, cache_mb=cache_mb, lang=lang, threads=threads)
 
+    def __repr__(self) -> str:
+        name, config = self.stored.card.get("name"), self.config
+        named = f"{name!r}, " if name else ""
+        return (
+            f"Elmo({named}{config.layers + 1} layers of {config.width}, lang={self.lang!r}, "
+            f"state={self.state!r}, device={str(self.device)!r})"
+        )
+
     @property
     def config(self) -> BiLMConfig:
         return self.stored.config
@@ -162,43 +172,58 @@ class Elmo:
 
     def split(self, text: str) -> list[Sentence]:
         """The sentences of a text, each with its tokens and their offsets."""
-        if not isinstance(text, str):
-            raise InputError(f"a text should be a string, but {_shown(text)} is of type {type(text).__name__}")
-        return split_text(text, self._language)
+        return split_text(checked_text(text), self._language)
 
     def ids(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Sentences of tokens → ids [B, T, K] with boundaries, for ``bilm``."""
         import torch
 
-        checked = [_checked_sentence(sentence) for sentence in sentences]
+        checked = [checked_sentence(sentence) for sentence in sentences]
         return torch.from_numpy(self.stored.indexer.batch(checked)).to(self.device)
 
     @overload
     def encode(self, text: str, *, progress: Report | None = None) -> Encoding: ...
 
     @overload
-    def encode(self, text: list[str] | tuple[str, ...], *, progress: Report | None = None) -> list[Encoding]: ...
+    def encode(self, text: Texts, *, progress: Report | None = None) -> list[Encoding]: ...
 
-    def encode(
-        self, text: str | list[str] | tuple[str, ...], *, progress: Report | None = None
-    ) -> Encoding | list[Encoding]:
-        """A text → its ``Encoding``; a list of texts → a list, in the same order.
+    def encode(self, text: str | Texts, *, progress: Report | None = None) -> Encoding | list[Encoding]:
+        """A text → its ``Encoding``; a list, array or column of texts → a list, in the same order.
 
         ``progress`` is called with a ``polyseme.jobs.progress.Progress`` now and then, from whichever thread is ready.
         """
         if isinstance(text, str):
             return self._encode_all([self._prepare(text)], progress)[0]
-        return self._encode_all([self._prepare(one) for one in _checked_list(text, "texts")], progress)
+        return self._encode_all([self._prepare(one) for one in checked_list(text, "texts")], progress)
 
     def encode_tokens(self, sentences: Sequence[Sequence[str]], *, progress: Report | None = None) -> list[Encoding]:
         """Sentences that are split into tokens already → one ``Encoding`` each, in the same order."""
-        return self._encode_all([self._prepare_tokens(one) for one in _checked_list(sentences, "sentences")], progress)
+        return self._encode_all([self._prepare_tokens(one) for one in checked_list(sentences, "sentences")], progress)
+
+    def vectors(
+        self,
+        texts: Texts | Sequence[Sequence[str]],
+        pool: Pool = "mean",
+        *,
+        normalize: bool = False,
+        progress: Report | None = None,
+    ) -> Floats:
+        """One float32 vector for each text: [texts, W]; ``elmo.vectors(table["review"])``.
+
+        ``pool`` makes one vector of the tokens' vectors [N, W]: "mean", "max", "first" or a function. A text without
+        words has the zero vector. ``normalize`` scales every vector to length one.
+        """
+        return text_vectors(self, texts, pool, normalize=normalize, progress=progress)
+
+    def word_vectors(self, texts: Texts | Sequence[Sequence[str]], word: str) -> WordVectors:
+        """Every occurrence of a word, in any case: its vectors [n, W], and where each stands."""
+        return word_vectors(self, texts, word)
 
     def stream(self, texts: Iterable[Item]) -> Iterator[Encoding]:
         """Any iterable of texts (or of sentences of tokens) → their encodings, one by one, in constant memory."""
         if isinstance(texts, str | bytes):
             raise InputError("stream takes an iterable of texts, but one text was given; use encode for it")
-        prepared = (self._prepare(item) if isinstance(item, str) else self._prepare_tokens(item) for item in texts)
+        prepared = (self._prepare_item(item) for item in texts)
         for window in self._windows(prepared):
             yield from self._encode_together(window)
 
@@ -212,13 +237,18 @@ class Elmo:
 
         return push_to_hub(self.stored, hub_id, private=private)
 
+    def _prepare_item(self, item: Item) -> _Text:
+        is_text = isinstance(item, str) or not isinstance(item, Iterable)
+        return self._prepare(item) if is_text else self._prepare_tokens(item)  # type: ignore[arg-type]
+
     def _prepare(self, text: str) -> _Text:
-        sentences = self.split(text)
+        text = checked_text(text)
+        sentences = split_text(text, self._language)
         offsets = np.array(list(chain.from_iterable(s.offsets for s in sentences)), dtype=np.int64).reshape(-1, 2)
         return _Text(text, [sentence.tokens for sentence in sentences], offsets)
 
     def _prepare_tokens(self, sentence: Sequence[str]) -> _Text:
-        tokens = _checked_sentence(sentence)
+        tokens = checked_sentence(sentence)
         return _Text(" ".join(tokens), [tokens], joined_offsets(tokens))
 
     def _encode_all(self, texts: list[_Text], progress: Report | None) -> list[Encoding]:
@@ -334,7 +364,7 @@ class Elmo:
         begin, end = span or (0, len(text))
         inside = (encoding.offsets[:, 0] < end) & (encoding.offsets[:, 1] > begin)  # [N]
         if not inside.any():
-            raise InputError(f"nothing to compare in {_shown(marked)}: it has no word there")
+            raise InputError(f"nothing to compare in {shown(marked)}: it has no word there")
         mean: Floats = encoding.layers[:, inside].mean(axis=1, dtype=np.float32)
         return mean
 
@@ -367,28 +397,3 @@ def warm_text(stored: StoredModel) -> str:
 def card_mix(stored: StoredModel) -> Mix:
     """How the model's card says that layers are mixed; their mean where it says nothing."""
     return "sum" if stored.card.get("mix") == "sum" else None
-
-
-def _checked_list(items: object, what: str) -> Sequence[str]:
-    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-        raise InputError(f"a list of {what} was expected, but {_shown(items)} is of type {type(items).__name__}")
-    return list(items)
-
-
-def _checked_sentence(sentence: object) -> list[str]:
-    """A sentence is a sequence of tokens, and a token a string."""
-    if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
-        raise InputError(
-            f"a sentence should be a list of tokens, but {_shown(sentence)} is of type {type(sentence).__name__}; "
-            "use encode for text that is not split"
-        )
-    tokens = list(sentence)
-    for token in tokens:
-        if not isinstance(token, str):
-            raise InputError(f"a token should be a string, but {_shown(token)} is of type {type(token).__name__}")
-    return tokens
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "…"

@@ -1,0 +1,96 @@
+"""One vector for each text, or for each occurrence of a word: matrices that other programs take as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from polyseme.encoding import Encoding, Floats, unit
+from polyseme.errors import ConfigError, InputError
+from polyseme.jobs.progress import Report, working
+from polyseme.text_input import checked_list
+
+if TYPE_CHECKING:
+    from polyseme.elmo import Elmo
+
+#: The vectors of a text's tokens [N, W] → one vector [W].
+Pooling = Callable[[Floats], Floats]
+Pool = Literal["mean", "max", "first"] | Pooling
+
+POOLINGS: dict[str, Pooling] = {
+    "mean": lambda vectors: vectors.mean(axis=0, dtype=np.float32),
+    "max": lambda vectors: vectors.max(axis=0),
+    "first": lambda vectors: vectors[0],
+}
+
+
+class WordPlace(NamedTuple):
+    """Where a word stands."""
+
+    text: int  #: number of the text, from 0
+    token: int  #: number of the token in it
+    begin: int  #: the word is text[begin:end]
+    end: int
+
+
+class WordVectors(NamedTuple):
+    """The occurrences of a word: ``vectors, places = elmo.word_vectors(texts, "bank")``."""
+
+    vectors: Floats  # [occurrences, W]
+    places: list[WordPlace]
+
+
+def text_vectors(
+    elmo: Elmo, texts: object, pool: Pool = "mean", *, normalize: bool = False, progress: Report | None = None
+) -> Floats:
+    """One vector for each text, or for each sentence that is split into tokens. [texts, W]
+
+    A text without words has the zero vector. Only one window of texts is in memory beside the result.
+    """
+    pooling = find_pooling(pool)
+    items = checked_list(texts, "texts")
+    vectors = np.zeros((len(items), elmo.config.width), np.float32)
+    with working("encoding", len(items), progress) as work:
+        for row, encoding in zip(vectors, elmo.stream(items), strict=True):
+            if encoding.tokens:
+                row[:] = _checked_vector(pooling(encoding.vectors), row.shape)
+            work.advance(1, tokens=len(encoding.tokens))
+    return unit(vectors) if normalize else vectors
+
+
+def word_vectors(elmo: Elmo, texts: object, word: str) -> WordVectors:
+    """Every occurrence of a word, in any case, in the order of the texts."""
+    if not isinstance(word, str) or not word.strip():
+        raise InputError(f"a word was expected, but {word!r} was given")
+    found: list[Floats] = []
+    places: list[WordPlace] = []
+    for number, encoding in enumerate(elmo.stream(checked_list(texts, "texts"))):
+        for token in _positions(encoding, word):
+            begin, end = encoding.offsets[token].tolist()
+            places.append(WordPlace(number, token, begin, end))
+            found.append(encoding.vectors[token])
+    return WordVectors(np.stack(found) if found else np.zeros((0, elmo.config.width), np.float32), places)
+
+
+def find_pooling(pool: Pool) -> Pooling:
+    """The function behind a name; a function of the caller's own is taken as it is."""
+    if callable(pool):
+        return pool
+    if pool not in POOLINGS:
+        raise ConfigError(f"pool is {pool!r}, but should be one of {', '.join(POOLINGS)}, or a function of [N, W]")
+    return POOLINGS[pool]
+
+
+def _positions(encoding: Encoding, word: str) -> Iterable[int]:
+    folded = word.casefold()
+    return (number for number, token in enumerate(encoding.tokens) if token.casefold() == folded)
+
+
+def _checked_vector(vector: Floats, shape: tuple[int, ...]) -> Floats:
+    if np.shape(vector) != shape:
+        raise ConfigError(
+            f"the function given as pool returned the shape {list(np.shape(vector))} where {list(shape)} was expected"
+        )
+    return vector
