@@ -7,6 +7,7 @@
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
+DEMO_READY := $(VENV)/.ready-demo
 BENCHMARKS := prepare serve
 DATA_BENCHMARKS := tokenization embed embed_job pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
@@ -22,7 +23,7 @@ help:
 	@echo 'make clean   remove .venv and what was built'
 	@echo 'Another Python: make demo PYTHON=python3.12'
 
-demo: $(READY)
+demo: $(if $(wildcard $(READY)),$(READY),$(DEMO_READY))
 	@echo '==> polyseme demo'
 	@$(VENV)/bin/polyseme demo
 
@@ -53,11 +54,20 @@ bench: $(READY)
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/polyseme/kernel/*.[ch])
+VERSIONS := pyproject.toml constraints.txt hatch_build.py $(wildcard src/polyseme/kernel/*.[ch])
+
+# What the demo needs: no PyTorch.
+$(DEMO_READY): EXTRAS := plots
+$(DEMO_READY): TOLD := a minute the first time
+# What everything needs.
+$(READY): EXTRAS := dev
+$(READY): TOLD := a few minutes the first time: PyTorch is large
+
+$(DEMO_READY) $(READY): $(VERSIONS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "polyseme needs Python 3.11 or later, but $(PYTHON) is another; try: make PYTHON=python3.12"; exit 1; }
-	@echo '==> setting up $(VENV) (a few minutes the first time: PyTorch is large)'
+	@echo '==> setting up $(VENV) ($(TOLD))'
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --disable-pip-version-check --progress-bar off \
-	  --constraint constraints.txt --editable '.[dev]'
-	@touch $(READY)
+	  --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@

@@ -25,7 +25,7 @@ SOURCE = Path(polyseme.__file__).parent
 #: ``probes`` the data of ``tasks``: they join them in one place when those have moved to the left.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "lazy"),
-    ("plugins", "settings"),
+    ("extras", "plugins", "settings"),
     ("jobs",),
     ("text", "bilm_config", "kernel"),
     ("formats",),

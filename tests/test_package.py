@@ -151,6 +151,37 @@ def test_make_installs_once_and_when_versions_change(changed: str | None, instal
 
 
 @pytest.mark.skipif(MAKE is None, reason="make is not installed")
+@pytest.mark.parametrize(
+    ("there", "target", "installs"),
+    [
+        (None, "demo", "plots"),
+        (".ready-demo", "demo", None),
+        (".ready", "demo", None),
+        (".ready-demo", "test", "dev"),
+        (None, "lint", "dev"),
+    ],
+)
+def test_the_demo_is_installed_without_what_only_tests_need(
+    there: str | None, target: str, installs: str | None, tmp_path: Path
+) -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", "hatch_build.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv").mkdir()
+    if there is not None:
+        (tmp_path / ".venv" / there).touch()
+    command = [str(MAKE), "-n", target]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert re.findall(r"--editable '\.\[(\w+)\]'", done.stdout) == ([installs] if installs else [])
+
+
+def test_a_plain_install_has_no_torch(project: dict[str, Any]) -> None:
+    names = {canonical(re.split(r"[\[<>=;~ ]", requirement)[0]) for requirement in project["dependencies"]}
+    assert names == {
+        "h5py", "huggingface-hub", "msgspec", "numpy", "rich", "safetensors", "threadpoolctl", "typer"
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(MAKE is None, reason="make is not installed")
 def test_make_help_names_every_target() -> None:
     done = subprocess.run([str(MAKE), "help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
     (targets,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
-from polyseme.errors import ConfigError, MissingExtra
+from polyseme.errors import ConfigError
+from polyseme.extras import has_torch, need_torch
 
 #: What the drivers of GPUs bring: NVIDIA's, AMD's and, under WSL, Windows's.
 LINUX_DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
@@ -17,7 +17,7 @@ WINDOWS_DRIVER = "C:/Windows/System32/nvcuda.dll"
 def choose_device(name: str) -> str:
     """ "auto" is a GPU where PyTorch finds one, else the CPU."""
     if name == "auto":
-        name = _found() if may_have_gpu() and find_spec("torch") is not None else "cpu"
+        name = _found() if may_have_gpu() and has_torch() else "cpu"
     return name if name == "cpu" else _checked(name)
 
 
@@ -37,10 +37,9 @@ def _found() -> str:
 
 
 def _checked(name: str) -> str:
-    try:
-        import torch
-    except ModuleNotFoundError:
-        raise MissingExtra(f"the device {name!r}", "train") from None
+    need_torch(f"the device {name!r}")
+    import torch
+
     try:
         return str(torch.empty(0, device=name).device)
     except (RuntimeError, AssertionError) as error:

@@ -23,6 +23,7 @@ from polyseme.encoding import Encoding, Floats, joined_offsets
 from polyseme.engine.engine import Engine
 from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, FormatError, InputError
+from polyseme.extras import need_torch
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
@@ -176,6 +177,7 @@ class Elmo:
 
     def ids(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Sentences of tokens → ids [B, T, K] with boundaries, for ``bilm``."""
+        need_torch("elmo.ids, which gives tensors,")
         import torch
 
         checked = [checked_sentence(sentence) for sentence in sentences]

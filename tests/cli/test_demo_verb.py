@@ -100,7 +100,7 @@ def test_its_examples_run(folder: Path) -> None:
 def test_without_matplotlib_it_says_what_is_missing_and_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     shown = polyseme("demo", "--model", str(toy_model()), "--out", "no-picture").stdout
-    assert "pip install 'polyseme[train]'" in " ".join(shown.split())
+    assert "pip install 'polyseme[plots]'" in " ".join(shown.split())
     assert {path.name for path in Path("no-picture").iterdir()} == set(FILES) - {"senses.png"}
 
 

@@ -66,8 +66,7 @@ def reproduce(
         return
     if data is None:
         raise typer.BadParameter("give the folder that holds the data sets", param_hint="--data")
-    import torch
-
+    from polyseme.cli.torch_threads import use_threads
     from polyseme.elmo import Elmo
     from polyseme.reproduce.bench import Bench, check_given
     from polyseme.reproduce.budgets import BUDGETS
@@ -81,8 +80,7 @@ def reproduce(
     static = from_everywhere(named_vectors(vectors))
     check_given(data, static, cove, ask or ())
     before = Asked.before(out)
-    if threads is not None:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     bench = Bench(
         elmo=Elmo.from_pretrained(model, device="cpu", state=state),
         model=from_everywhere(model),

@@ -98,8 +98,7 @@ def train(
 
       polyseme task train ner --data names --budget cpu --elmo none --set hidden=50 --out baseline
     """
-    import torch
-
+    from polyseme.cli.torch_threads import use_threads
     from polyseme.settings import read_changes, read_toml, with_values
     from polyseme.tasks.registry import find_task
     from polyseme.tasks.run import TaskPlan, train_task
@@ -124,8 +123,7 @@ def train(
     written = read_toml(config, "the configuration") if config else {}
     preset = with_values(preset, {**written, **read_changes(preset, change or [], what), **given}, what)
     files = _data(definition, data, train_file, dev_file)
-    if threads is not None:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     plan = TaskPlan(task, files, out, preset, budget, seed, device, lang, state, cache)
     try:
         finished = train_task(plan, resume=resume, watch=shown_training(quiet))
@@ -224,12 +222,10 @@ def predict(
 
 
 def _load(run: Path, model: str | None, device: str, threads: int | None) -> Task:
-    import torch
-
+    from polyseme.cli.torch_threads import use_threads
     from polyseme.tasks.trained_task import Task
 
-    if threads is not None:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     return Task.load(run, model=model, device=device)
 
 

@@ -49,7 +49,7 @@ def save_picture(studies: list[Study], path: Path, *, title: str) -> None:
         from matplotlib.figure import Figure
         from matplotlib.font_manager import fontManager
     except ImportError:
-        raise MissingExtra("a picture", "train") from None
+        raise MissingExtra("a picture", "plots") from None
     fontManager.addfont(FONT)
     style: Any = {"font.family": [LATIN, FAMILY], "font.size": 9.5, "text.color": INK, "axes.edgecolor": PALE}
     with matplotlib.rc_context(style), replace_when_complete(path) as file:

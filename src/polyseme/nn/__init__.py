@@ -11,3 +11,7 @@ Notation for shapes, here and in the whole project:
 
 Order in a layer: forward, then backward.
 """
+
+from polyseme.extras import need_torch
+
+need_torch("the network in PyTorch")

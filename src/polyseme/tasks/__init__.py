@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from polyseme.extras import need_torch
 from polyseme.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from polyseme.tasks.scores import Scores as Scores
     from polyseme.tasks.scores import label_scores as label_scores
     from polyseme.tasks.scores import precision_recall_f1 as precision_recall_f1
+
+need_torch("a task model", "tasks")
 
 _HOME = {
     "BiGRU": "polyseme.tasks.parts.encoders",
