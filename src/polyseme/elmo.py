@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.device import choose_device
-from polyseme.encoding import Encoding, Floats, joined_offsets
+from polyseme.encoding import Encoding, Floats, joined_offsets, place_words, pool_units
 from polyseme.engine.engine import Engine
 from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, FormatError, InputError
@@ -34,6 +34,7 @@ from polyseme.pooling import Pool, WordVectors, text_vectors, word_vectors
 from polyseme.target import read_target
 from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import Sentence, split_text
+from polyseme.text.units import PartedWords, Units, part_words
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.text_input import Texts, checked_list, checked_sentence, checked_text, shown
 
@@ -69,10 +70,16 @@ class _Text:
     text: str
     sentences: list[Sequence[str]]
     offsets: npt.NDArray[np.int64]  # [N, 2]
+    parted: list[PartedWords] | None = None  # of each sentence, where its tokens are words and the model reads units
+
+    @property
+    def units(self) -> list[Sequence[str]]:
+        """What the model reads of each sentence."""
+        return self.sentences if self.parted is None else [one.units for one in self.parted]
 
     @property
     def positions(self) -> int:
-        return sum(len(sentence) + 2 for sentence in self.sentences)
+        return sum(len(units) + 2 for units in self.units)
 
 
 class Elmo:
@@ -173,7 +180,20 @@ class Elmo:
 
     def split(self, text: str) -> list[Sentence]:
         """The sentences of a text, each with its tokens and their offsets."""
-        return split_text(checked_text(text), self._language)
+        sentences = split_text(checked_text(text), self._language)
+        if not self._reads_units or self.lang != card_language(self.stored):
+            return sentences
+        return [Sentence(Units(sentence.tokens), sentence.offsets) for sentence in sentences]
+
+    def part(self, tokens: Sequence[str]) -> PartedWords | None:
+        """The units inside tokens that were not split by this model, if it reads units that are smaller than words."""
+        if not self._reads_units or isinstance(tokens, Units):
+            return None
+        return part_words(tokens, card_language(self.stored))
+
+    @property
+    def _reads_units(self) -> bool:
+        return bool(self.stored.card.get("unit"))
 
     def ids(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Sentences of tokens → ids [B, T, K] with boundaries, for ``bilm``."""
@@ -199,7 +219,11 @@ class Elmo:
         return self._encode_all([self._prepare(one) for one in checked_list(text, "texts")], progress)
 
     def encode_tokens(self, sentences: Sequence[Sequence[str]], *, progress: Report | None = None) -> list[Encoding]:
-        """Sentences that are split into tokens already → one ``Encoding`` each, in the same order."""
+        """Sentences that are split into tokens already → one ``Encoding`` each, in the same order.
+
+        A model that reads smaller units than words (its card says ``unit``) parts each token, and a token's row is the
+        mean of its units; tokens that come from ``split`` are units already.
+        """
         return self._encode_all([self._prepare_tokens(one) for one in checked_list(sentences, "sentences")], progress)
 
     def vectors(
@@ -245,13 +269,17 @@ class Elmo:
 
     def _prepare(self, text: str) -> _Text:
         text = checked_text(text)
-        sentences = split_text(text, self._language)
+        sentences = self.split(text)
         offsets = np.array(list(chain.from_iterable(s.offsets for s in sentences)), dtype=np.int64).reshape(-1, 2)
-        return _Text(text, [sentence.tokens for sentence in sentences], offsets)
+        return self._as_units(text, [sentence.tokens for sentence in sentences], offsets)
 
     def _prepare_tokens(self, sentence: Sequence[str]) -> _Text:
         tokens = checked_sentence(sentence)
-        return _Text(" ".join(tokens), [tokens], joined_offsets(tokens))
+        return self._as_units(" ".join(tokens), [tokens], joined_offsets(tokens))
+
+    def _as_units(self, text: str, sentences: list[Sequence[str]], offsets: npt.NDArray[np.int64]) -> _Text:
+        found = [parted for sentence in sentences if (parted := self.part(sentence)) is not None]
+        return _Text(text, sentences, offsets, found or None)
 
     def _encode_all(self, texts: list[_Text], progress: Report | None) -> list[Encoding]:
         windows = [texts] if self.state == "carry" else self._windows(texts)  # carried: one call is one batch
@@ -263,7 +291,7 @@ class Elmo:
         return windows(texts, lambda text: text.positions, 0 if self.state == "carry" else WINDOW_POSITIONS)
 
     def _encode_together(self, texts: list[_Text], progress: Work | None = None) -> list[Encoding]:
-        sentences = [sentence for text in texts for sentence in text.sentences]
+        sentences = [units for text in texts for units in text.units]
         layers = iter(self._run(sentences, progress))
         return [self._encoding(text, [next(layers) for _ in text.sentences]) for text in texts]
 
@@ -286,6 +314,12 @@ class Elmo:
         nothing, size = np.zeros((self.config.layers + 1, 0, self.config.width), np.float32), self.config.projection
         inside = [one[:, 1:-1] for one in layers]
         edges = [np.concatenate([one[-1, 0, :size], one[-1, -1, size:]]) for one in layers]
+        placed = None
+        if text.parted is not None:
+            counts = [parted.counts for parted in text.parted]
+            around = [place_words(one, held, size) for one, held in zip(layers, counts, strict=True)]
+            inside = [pool_units(one, held) for one, held in zip(inside, counts, strict=True)]
+            placed = np.concatenate(around)
         return Encoding(
             text=text.text,
             tokens=list(chain.from_iterable(text.sentences)),
@@ -295,6 +329,7 @@ class Elmo:
             mix=self.mix,
             edges=np.stack(edges) if edges else nothing[0],
             directions=self.config.directions,
+            placed=placed,
         )
 
     @overload
@@ -345,7 +380,8 @@ class Elmo:
     def score(self, text: str | Sequence[Item]) -> Score | list[Score]:
         """The log-probability of each token of a text, read forward and backward; a list for a list.
 
-        An item of a list is a text, or a sentence that is split into tokens already.
+        An item of a list is a text, or a sentence that is split into tokens already. A model that reads smaller units
+        than words (its card says ``unit``) scores those, and ``Score.tokens`` are units.
         """
         from polyseme.lm.scoring import score, score_stream
 

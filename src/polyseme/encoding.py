@@ -27,6 +27,7 @@ class Encoding:
     mix: tuple[float, ...]  #: the weight of each layer in ``vectors``
     edges: Floats  # [S, W]: the top layer's forward state at ``<S>`` and backward state at ``</S>``
     directions: int = 2  #: 1 for a model that reads forward only
+    placed: Floats | None = None  # [N, W]: ``place``, where the rows of ``layers`` do not tell it
 
     @cached_property
     def vectors(self) -> Floats:
@@ -40,6 +41,8 @@ class Encoding:
         That is the forward state before the token and the backward state after it, which the language model predicts
         the token from; at the end of a sentence they are those of its boundary.
         """
+        if self.placed is not None:
+            return self.placed
         size = self.layers.shape[2] // self.directions
         place = np.empty(self.layers.shape[1:], dtype=np.float32)
         place[1:, :size], place[:-1, size:] = self.layers[-1, :-1, :size], self.layers[-1, 1:, size:]
@@ -73,6 +76,25 @@ class Encoding:
     def __repr__(self) -> str:
         shown = " ".join(self.tokens[:12]) + (" …" if len(self.tokens) > 12 else "")
         return f"Encoding({shown!r}, {len(self.tokens)} tokens, {len(self.layers)} layers of {self.layers.shape[2]})"
+
+
+def pool_units(layers: Floats, counts: Sequence[int]) -> Floats:
+    """The layers of units [L+1, U, W] → those of the words that hold so many units each [L+1, N, W]: their mean."""
+    if not counts:
+        return layers
+    sums: Floats = np.add.reduceat(layers, np.cumsum([0, *counts[:-1]]), axis=1, dtype=np.float32)
+    sums /= np.array(counts, np.float32)[:, None]
+    return sums
+
+
+def place_words(layers: Floats, counts: Sequence[int], size: int) -> Floats:
+    """What stands before the first and behind the last unit of each word, as ``Encoding.place`` has it. [N, W]
+
+    ``layers`` are those of the units with both boundaries, [L+1, U+2, W]; ``size`` is the width of one direction.
+    """
+    ends = np.cumsum(counts, dtype=np.int64)
+    starts = ends - np.array(counts, np.int64)
+    return np.concatenate([layers[-1, starts, :size], layers[-1, ends + 1, size:]], axis=1)
 
 
 def joined_offsets(tokens: Sequence[str]) -> npt.NDArray[np.int64]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.errors import InputError
+from polyseme.text.units import Units
 
 
 class TextColumn(Protocol):
@@ -51,7 +52,7 @@ def checked_sentence(sentence: object) -> list[str]:
     for token in tokens:
         if not isinstance(token, str):
             raise InputError(f"a token should be a string, but {shown(token)} is of type {type(token).__name__}")
-    return tokens
+    return Units(tokens) if isinstance(sentence, Units) else tokens
 
 
 def shown(value: object) -> str:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from helpers.tiny_models import tiny_elmo
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.layer_cache import LayerCache
@@ -90,6 +91,19 @@ def test_a_fine_tuned_bilm_gives_the_same_vectors_and_learns() -> None:
     tuned.output.sum().backward()
     assert tokens.bilm is not None
     assert all(parameter.grad is not None for parameter in tokens.bilm.directions.parameters())
+
+
+def test_a_fine_tuned_bilm_of_units_has_a_row_for_each_word() -> None:
+    stored = tiny_elmo().stored
+    elmo = Elmo(replace(stored, card={**stored.card, "tokenization": "ko", "unit": "morpheme"}), device="cpu")
+    sentences = [["어부들은", "배를", "탔다"], ["배가"], []]
+    choices = InputChoices(elmo="both", characters=0, elmo_dropout=0.0)
+    found = []
+    for finetune in (False, True):
+        data = Features(replace(choices, finetune=finetune), STATIC, Spelling.of(sentences), LayerCache(elmo))
+        found.append(TokenInputs.of(data).eval()(data(sentences)))
+    assert found[0].input.shape[:2] == (3, 3)
+    torch.testing.assert_close(found[1].input, found[0].input, atol=2e-3, rtol=2e-3)  # float16 in between
 
 
 def test_dropout_is_elmos_alone_and_only_in_training() -> None:

@@ -40,6 +40,7 @@ from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.progress import Report
 from polyseme.lm.places import find_place
 from polyseme.text.readers import Document
+from polyseme.text.units import Units
 
 __all__ = ["Index", "Layers", "Neighbour", "Occurrence"]
 
@@ -205,7 +206,7 @@ class Index:
         by_sentence: dict[int, list[int]] = {}
         for number, one in enumerate(occurrences):
             by_sentence.setdefault(one.row - one.position, []).append(number)
-        sentences = (occurrences[numbers[0]].tokens for numbers in by_sentence.values())
+        sentences = (_as_read(occurrences[numbers[0]]) for numbers in by_sentence.values())
         for numbers, encoding in zip(by_sentence.values(), self.elmo.stream(sentences), strict=True):
             vectors[:, numbers] = encoding.layers[:, [occurrences[number].position for number in numbers]]
         return vectors
@@ -282,6 +283,11 @@ def _documents(texts: Iterable[Item], source: str) -> Iterable[Document]:
             yield Document(str(number), item, None, source)
         else:
             yield Document(str(number), None, [list(item)], source)
+
+
+def _as_read(one: Occurrence) -> list[str]:
+    """The tokens of a sentence: a running text's are the model's own units, others came with a space between each."""
+    return one.tokens if one.text == " ".join(one.tokens) else Units(one.tokens)
 
 
 def _refuse_other_model(description: IndexDescription, elmo: Elmo) -> None:

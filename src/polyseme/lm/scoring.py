@@ -167,6 +167,8 @@ def _split(elmo: Elmo, item: Item) -> _ScoredText:
         return _ScoredText(item, [sentence.tokens for sentence in split], offsets)
     if not isinstance(item, Sequence) or not all(isinstance(token, str) for token in item):
         raise InputError(f"a text or a list of tokens was expected, but {str(item)[:60]!r} is a {type(item).__name__}")
+    if (parted := elmo.part(item)) is not None:
+        return _ScoredText(" ".join(item), [parted.units], np.array(parted.offsets, np.int64).reshape(-1, 2))
     tokens = list(item)
     return _ScoredText(" ".join(tokens), [tokens], joined_offsets(tokens))
 

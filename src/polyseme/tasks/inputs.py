@@ -26,6 +26,7 @@ from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling, SpellingCNN
 from polyseme.tasks.vectors.learned import LearnedWords, WordVectors
 from polyseme.tasks.vectors.static import AUTO, StaticVectors
+from polyseme.text.units import PartedWords
 
 Where = Literal["none", "input", "output", "both"]
 #: Word vectors as their file has them; trained with the task from there; or both, side by side.
@@ -92,6 +93,7 @@ class TokenBatch:
     which: Tensor  # [B, N] row of ``spellings``; 0 where no token stands
     layers: Tensor | None = None  # [layers picked, B, N, W] of a frozen biLM
     ids: Tensor | None = None  # [B, T, K] for a biLM that is trained with the task
+    unit_shares: Tensor | None = None  # [B, N, U] of each unit in its word, where such a biLM reads smaller units
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +138,25 @@ class Features:
         for number, sentence in enumerate(sentences):
             rows[number, : len(sentence)] = self.static.ids(sentence)
             words[number, : len(sentence)] = self.words.ids(sentence, self.static)
-        layers = ids = None
+        layers = ids = shares = None
         if self.cache is not None and self.choices.finetune:
-            ids = self.cache.elmo.ids(sentences).cpu()
+            parted = [found for sentence in sentences if (found := self.cache.elmo.part(sentence)) is not None]
+            ids = self.cache.elmo.ids([found.units for found in parted] or sentences).cpu()
+            shares = _unit_shares(parted, longest) if parted else None
         elif self.cache is not None:
             layers = torch.from_numpy(self.cache.layers(sentences, self._pick))
         static = self._static[torch.from_numpy(rows)]
-        return TokenBatch(lengths, mask, static, torch.from_numpy(words), spellings, which, layers, ids)
+        return TokenBatch(lengths, mask, static, torch.from_numpy(words), spellings, which, layers, ids, shares)
+
+
+def _unit_shares(parted: Sequence[PartedWords], words: int) -> Tensor:
+    """What each unit adds to the vector of its word, the mean of its units: [B, words, U]."""
+    shares = torch.zeros(len(parted), words, max(len(one.units) for one in parted))
+    for number, one in enumerate(parted):
+        counts = torch.tensor(one.counts, dtype=torch.int64)
+        rows = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        shares[number, rows, torch.arange(len(rows))] = 1 / counts[rows]
+    return shares
 
 
 class TokenInputs(nn.Module):
@@ -245,7 +259,7 @@ class TokenInputs(nn.Module):
         assert batch.ids is not None
         layers, _ = self.bilm(batch.ids, self._start(len(batch.ids))).without_boundaries()  # [L+1, B, N, W]
         picked: Tensor = layers[self.choices.pick(self.bilm.config.layers)]
-        return picked
+        return picked if batch.unit_shares is None else batch.unit_shares @ picked  # [layers, B, N, W]
 
     def _start(self, sentences: int) -> BiLMState | None:
         """Where so many sentences of a biLM that is trained with the task start; None for the zero state."""

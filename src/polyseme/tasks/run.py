@@ -48,7 +48,7 @@ from polyseme.tasks.training import (
 from polyseme.tasks.vectors.learned import LearnedWords
 from polyseme.tasks.vectors.static import AUTO, PACKAGE, STATIC_FILES, identify_static, load_static
 from polyseme.text.own_tokenizer import Language, language_name
-from polyseme.text.tokenization import split_text
+from polyseme.text.tokenization import split_text, word_language
 
 LAST, HISTORY, SCORES, PICTURE, LOCK = (
     "last.safetensors",
@@ -137,9 +137,9 @@ def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) ->
 
 
 def _splitter(plan: TaskPlan, elmo: Elmo | None) -> Split:
-    if plan.lang is None and elmo is not None:
+    if plan.lang is None and elmo is not None and word_language(elmo.lang) == elmo.lang:
         return elmo.split
-    return partial(split_text, lang=plan.lang or "en")
+    return partial(split_text, lang=plan.lang or _language(plan, elmo))
 
 
 def _read(
@@ -213,7 +213,8 @@ def with_vectors(plan: TaskPlan, elmo: Elmo | None) -> TaskPlan:
 
 
 def _language(plan: TaskPlan, elmo: Elmo | None) -> str:
-    return language_name(plan.lang or (elmo.lang if elmo is not None else "en"))
+    """How text is split: into words, also for a model that reads smaller units, unless the plan says otherwise."""
+    return language_name(plan.lang or (word_language(elmo.lang) if elmo is not None else "en"))
 
 
 def describe(plan: TaskPlan, elmo: Elmo | None) -> RunDescription:

@@ -25,6 +25,8 @@ BUILT_IN = frozenset({"any", "en", "ko", "ko-eojeol", "protein", "whitespace", "
 
 #: What a token of a language is, where it is smaller than a word of the treebanks; a model's card notes it.
 UNITS = {"ko": "morpheme"}
+#: How the words of the treebanks are found instead.
+_WORDS = {"ko": "ko-eojeol"}
 
 _LINE = re.compile(r"[^\r\n]+")
 _CHUNK = re.compile(r"\S+")
@@ -42,6 +44,11 @@ class Sentence:
 def language_code(lang: str) -> str:
     """The language of a text that is split so: "ko" for "ko-eojeol"."""
     return lang.removesuffix("-eojeol")
+
+
+def word_language(lang: str) -> str:
+    """How text becomes the words that treebanks and tasks have, where ``lang`` gives smaller units."""
+    return _WORDS.get(lang, lang)
 
 
 def split_text(text: str, lang: Language = "en") -> list[Sentence]:

@@ -20,6 +20,7 @@ import pytest
 import torch
 
 from helpers.small_corpora import random_text, small_corpus, small_recipe
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
 from polyseme.jobs.locks import exclusive
@@ -28,6 +29,7 @@ from polyseme.nn.bilm import BiLM
 from polyseme.nn.training_kernel import has_bfloat16
 from polyseme.pretrain.corpus.corpus import open_corpus
 from polyseme.pretrain.corpus.held_out import held_out_sentences
+from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.training import checkpoint as checkpoint_module
 from polyseme.pretrain.training import pretraining
 from polyseme.pretrain.training.build import trained_model
@@ -77,6 +79,20 @@ def test_a_run_learns_and_ends_as_a_model(plan: RunPlan) -> None:
     assert training["held_out"]["average"] == pytest.approx(min(perplexities))
     assert model.card["state"] == "reset"
     assert (plan.out / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("lang", "unit"), [("ko", "morpheme"), ("ko-eojeol", None)])
+def test_the_card_says_what_a_token_is(tmp_path: Path, lang: str, unit: str | None) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("어부들은 작은 배를 탔다.\n배가 고파서 사과를 먹었다.\n" * 60, encoding="utf-8")
+    prepare([text], tmp_path / "corpus", lang=lang, workers=1)
+    recipe = small_recipe(budget={"tokens": 200})
+    model = load(pretrain(RunPlan(tmp_path / "corpus", tmp_path / "run", recipe, threads=1)))
+    assert model.card["languages"] == ["ko"]
+    assert (model.card["tokenization"], model.card.get("unit")) == (lang, unit)
+    (encoding,) = Elmo(model, device="cpu").encode_tokens([["배를", "탔다", "."]])
+    assert encoding.layers.shape[1] == 3
+    assert ("배" in model.vocabulary) == (lang == "ko")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("text", [{"read": "sentences"}, WINDOWS], ids=["sentences", "windows"])

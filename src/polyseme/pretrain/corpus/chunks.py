@@ -21,6 +21,7 @@ from polyseme.text.compression import STDIN, compression_of
 from polyseme.text.own_tokenizer import Language
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
 from polyseme.text.tokenization import split_text
+from polyseme.text.units import units_of
 
 CHUNK_CHARACTERS = 1 << 20
 
@@ -147,7 +148,7 @@ def _is_blank(line: Document) -> bool:
 
 def _sentences(piece: TextPiece, lang: Language) -> Iterator[list[str]]:
     if piece.sentences is not None:
-        yield from piece.sentences
+        yield from (units_of(sentence, lang) for sentence in piece.sentences)
     else:
         for sentence in split_text(piece.text, lang):
             yield sentence.tokens

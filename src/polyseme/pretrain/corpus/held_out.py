@@ -15,6 +15,7 @@ from polyseme.errors import ConfigError
 from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
+from polyseme.text.units import units_of
 
 #: Of the corpus, and no more than the recipe validates on.
 HELD_OUT_SHARE = 0.01
@@ -45,7 +46,7 @@ def read_sentences(inputs: Sequence[str | Path], lang: str) -> Iterator[list[str
     """The tokens of each sentence of some files, split as the corpus was."""
     for document in read_documents(inputs, unit="document"):
         if document.sentences is not None:
-            yield from (list(s) for s in document.sentences if s)
+            yield from (units_of(s, lang) for s in document.sentences if s)
         else:
             yield from (s.tokens for s in split_text(document.text or "", lang) if s.tokens)
 

@@ -23,6 +23,7 @@ from polyseme.text.compression import STDIN
 from polyseme.text.own_tokenizer import Language
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
 from polyseme.text.tokenization import split_text
+from polyseme.text.units import units_of
 
 Unit = Literal["line", "document"]
 
@@ -119,8 +120,9 @@ def _evaluate_file(reader: _Reader, source: str, documents: Iterable[_Split]) ->
 
 def _split(document: Document, lang: Language) -> _Split:
     if document.sentences is not None:
-        sentences = [list(sentence) for sentence in document.sentences if sentence]
-        return _Split(document.id, sentences, [_size(" ".join(sentence)) for sentence in sentences])
+        sentences = [sentence for sentence in document.sentences if sentence]
+        sizes = [_size(" ".join(sentence)) for sentence in sentences]
+        return _Split(document.id, [units_of(sentence, lang) for sentence in sentences], sizes)
     text = document.text or ""
     split = [sentence for sentence in split_text(text, lang) if sentence.tokens]
     sizes = [_size(text[sentence.offsets[0][0] : sentence.offsets[-1][1]]) for sentence in split]
