@@ -60,7 +60,9 @@ def served(name: str, sentences: Sequence[str], *, lang: str = "en", softmax: bo
 
 
 def three_languages() -> Models:
-    return Models([served("en", SENTENCES), served("ko", KOREAN * 4, lang="ko"), served("zh", CHINESE * 4, lang="zh")])
+    return Models(
+        [served("en", SENTENCES), served("ko", KOREAN * 4, lang="ko-eojeol"), served("zh", CHINESE * 4, lang="zh")]
+    )
 
 
 @dataclass(frozen=True)
