@@ -129,7 +129,9 @@ class Lexicon:
         joint = self.distributions(found, direction)[0]  # [V]
         if without is not None and (number := self.find(without)) is not None:
             joint[number] = -np.inf
-        best = np.argsort(-joint, kind="stable")[:k]
+        least = np.partition(joint, max(0, len(joint) - k))[max(0, len(joint) - k)]
+        among = np.flatnonzero(joint >= least)  # sorting all words would take most of the time
+        best = among[np.argsort(-joint[among], kind="stable")[:k]]
         return [
             Substitute(
                 word=self.words[number],
@@ -165,7 +167,8 @@ class Lexicon:
             joint = self.distributions(found).astype(np.float32)
         else:
             both = states.reshape(len(states), -1, size).sum(axis=1)  # [n, D]
-            joint = both @ self._weight.T + self._joint_bias
+            joint = both @ self._weight.T
+            joint += self._joint_bias
         return SubstituteVectors.of_logits(*largest_in_rows(joint, SubstituteVectors.SIZE), len(self.words))
 
     def _log_softmax(self, h: Floats) -> Doubles:

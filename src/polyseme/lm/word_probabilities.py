@@ -38,7 +38,14 @@ def target_log_probabilities(softmax: SoftmaxWeights, h: Floats, targets: Ids, p
     found = np.empty(len(h), np.float32)
 
     def compute(rows: slice) -> None:
-        found[rows] = np.take_along_axis(_log_softmax(softmax, h[rows]), targets[rows, None], axis=1)[:, 0]
+        here = targets[rows, None]
+        if softmax.clusters is not None:
+            found[rows] = np.take_along_axis(_log_softmax(softmax, h[rows]), here, axis=1)[:, 0]
+            return
+        logits = _logits(h[rows], softmax.weight, softmax.bias)
+        logits -= logits.max(axis=1, keepdims=True)
+        asked = np.take_along_axis(logits, here, axis=1)[:, 0]
+        found[rows] = asked - np.log(np.exp(logits, out=logits).sum(axis=1))
 
     in_blocks(compute, len(h), pool)
     return found
@@ -59,16 +66,23 @@ def _log_softmax(softmax: SoftmaxWeights, h: Floats) -> Floats:
     """[r, D] → [r, V]"""
     weight, bias, clusters = softmax.weight, softmax.bias, softmax.clusters
     if clusters is None:
-        return _normalised(h @ weight.T + bias)
+        return _normalised(_logits(h, weight, bias))
     first, bounds = clusters.cutoffs[0], (*clusters.cutoffs, len(weight))
     head_weight = np.concatenate([weight[:first], clusters.weight])
-    head = _normalised(h @ head_weight.T + np.concatenate([bias[:first], clusters.bias]))
+    head = _normalised(_logits(h, head_weight, np.concatenate([bias[:first], clusters.bias])))
     found = np.empty((len(h), len(weight)), np.float32)
     found[:, :first] = head[:, :first]
     for number, (start, stop) in enumerate(pairwise(bounds)):
-        within = _normalised(h @ weight[start:stop].T + bias[start:stop])
+        within = _normalised(_logits(h, weight[start:stop], bias[start:stop]))
         found[:, start:stop] = head[:, first + number, None] + within
     return found
+
+
+def _logits(h: Floats, weight: Floats, bias: Floats) -> Floats:
+    """[r, D], [V, D], [V] → [r, V]"""
+    logits: Floats = h @ weight.T
+    logits += bias
+    return logits
 
 
 def _normalised(logits: Floats) -> Floats:
