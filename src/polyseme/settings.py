@@ -96,7 +96,9 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{what} {path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise ConfigError(f"{what} {path} is nested too deeply for a file of settings") from None
+    except ValueError as error:  # also a number of thousands of digits
         raise ConfigError(f"{what} {path} is not valid TOML: {error}") from None
 
 
@@ -105,6 +107,8 @@ def _converted(value: Any, hint: Any, where: str, what: str = "") -> Any:
         return msgspec.convert(value, hint)
     except msgspec.ValidationError as problem:
         raise ConfigError(_sentence(str(problem), value, hint, where, what)) from None
+    except UnicodeEncodeError:
+        raise ConfigError(f"a name or a text in {where or what or 'the settings'} holds half a character") from None
 
 
 def _sentence(problem: str, value: Any, hint: Any, where: str, what: str) -> str:

@@ -22,10 +22,14 @@ from h5py import h5a, h5d, h5p, h5s, h5t
 
 from polyseme.embed.records import Contents, Record, describe, from_description
 from polyseme.errors import InputError
+from polyseme.formats.hdf5_heaps import check_heaps
+from polyseme.formats.hdf5_walk import walk_hdf5
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+#: A file that promises more than this many times its own size is not made of vectors.
+LARGEST_EXPANSION = 1000
 _INDEX = "sentence_to_index"
 
 
@@ -102,10 +106,13 @@ class _RecordWriter:
 
 def read(path: Path) -> Iterator[Record]:
     """Also reads what AllenNLP itself wrote: then the id is the key, and tokens are known where the text is."""
+    most = LARGEST_EXPANSION * path.stat().st_size
     with _open(path) as file:
         texts = {} if "polyseme" in file.attrs else _texts(file)
         for number, key in enumerate(_keys(file)):
             dataset = file[key]
+            if dataset.nbytes > most:
+                raise InputError(f"{path} promises {dataset.nbytes:,} bytes of vectors for {key!r}; it was not read")
             described, values = dataset.attrs.get("record"), dataset[()]
             if described is not None:
                 yield from_description(described, values)
@@ -121,9 +128,10 @@ def about(path: Path) -> dict[str, Any] | None:
 
 def _open(path: Path) -> h5py.File:
     try:
+        check_heaps(path)
         return h5py.File(path, "r")
     except OSError as error:
-        raise InputError(f"{path} is not an HDF5 file that can be read ({error})") from None
+        raise InputError(f"{path} is not an HDF5 file that can be read ({' '.join(str(error).split())})") from None
 
 
 def _keys(file: h5py.File) -> Iterator[str]:
@@ -131,9 +139,8 @@ def _keys(file: h5py.File) -> Iterator[str]:
     count = len(file) - (_INDEX in file)
     if all(str(number) in file for number in (0, count - 1)):
         return (str(number) for number in range(count))
-    keys: list[str] = []
-    file.visititems(lambda key, item: keys.append(key) if isinstance(item, h5py.Dataset) and key != _INDEX else None)
-    return iter(keys)
+    # A key is a sentence, and every slash in it makes a group.
+    return (key for key, _ in walk_hdf5(file, "it", deepest=1000) if key != _INDEX)
 
 
 def _texts(file: h5py.File) -> dict[str, str]:

@@ -105,7 +105,7 @@ def _open(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError) as error:
-        raise InputError(f"{path} is not an .npz file that can be read ({error})") from None
+        raise InputError(f"{path} is not an .npz file that can be read ({' '.join(str(error).split())})") from None
 
 
 def _about(archive: zipfile.ZipFile) -> dict[str, Any] | None:

@@ -50,7 +50,7 @@ def read(path: Path) -> Iterator[Record]:
     try:
         file = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path} is not a Parquet file that can be read ({error})") from None
+        raise InputError(f"{path} is not a Parquet file that can be read ({' '.join(str(error).split())})") from None
     described = _about(file)
     if described is None:
         raise InputError(f"{path} was not written by polyseme embed; read it with pyarrow")
@@ -63,7 +63,7 @@ def about(path: Path) -> dict[str, Any] | None:
     try:
         return _about(pyarrow.parquet.ParquetFile(path))
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path} is not a Parquet file that can be read ({error})") from None
+        raise InputError(f"{path} is not a Parquet file that can be read ({' '.join(str(error).split())})") from None
 
 
 def _about(file: Any) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.errors import ConfigError, InputError
+from polyseme.errors import ConfigError, InputError, PolysemeError
 from polyseme.mixing import mix_weights, mixed
 
 Layers = Literal["all", "top", "average", "sum"]
@@ -150,17 +151,41 @@ def read(path: str | Path) -> Iterator[Record]:
     """
     path = Path(path)
     if path.is_dir():
-        shards = [output_format(shard).read(shard) for shard in _shards(path)]
-        return heapq.merge(*shards, key=lambda record: record.document)
+        return heapq.merge(*map(_records_of, _shards(path)), key=lambda record: record.document)
     if not path.is_file():
         raise InputError(f"{path} does not exist, or is no file")
-    return output_format(path).read(path)
+    return _records_of(path)
 
 
 def about(path: str | Path) -> dict[str, Any] | None:
     """The job that wrote the file: model, options, inputs; None if it says nothing of it."""
     path = _shards(Path(path))[0] if Path(path).is_dir() else Path(path)
-    return output_format(path).about(path)
+    with _damage_named(path):
+        return output_format(path).about(path)
+
+
+def _records_of(path: Path) -> Iterator[Record]:
+    form = output_format(path)
+
+    def records() -> Iterator[Record]:
+        with _damage_named(path):
+            yield from form.read(path)
+
+    return records()
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """The libraries behind the formats fail in a dozen ways on damaged bytes, and all of them mean this."""
+    try:
+        yield
+    except (PolysemeError, GeneratorExit):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise InputError(
+            f"{path} is damaged, or no file that polyseme embed wrote ({reason}); write it again"
+        ) from None
 
 
 def _shards(folder: Path) -> list[Path]:

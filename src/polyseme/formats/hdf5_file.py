@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -11,6 +12,7 @@ import numpy as np
 
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import Array, ArrayFile, Floats
+from polyseme.formats.hdf5_walk import walk_hdf5
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -34,15 +36,12 @@ def write_hdf5(path: Path, arrays: Mapping[str, Floats]) -> None:
 
 def _arrays(file: h5py.File, title: str) -> dict[str, Array]:
     found: dict[str, Array] = {}
-
-    def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
-        if not isinstance(item, h5py.Dataset) or item.shape is None:
-            return
+    for name, item in walk_hdf5(file, title):
+        if item.shape is None:
+            continue
         if item.external or item.is_virtual:
             raise FormatError(f"{title}: the array {name!r} keeps its values in another file, which is not read")
-        found[name] = Array(item.shape, str(item.dtype), item.dtype.kind == "f", lambda: _read(item))
-
-    file.visititems(visit)  # does not follow links, so nothing outside the file is reached
+        found[name] = Array(item.shape, str(item.dtype), item.dtype.kind == "f", partial(_read, item))
     return found
 
 
