@@ -25,11 +25,13 @@ from polyseme.formats.crc32c import crc32c, masked
 #: What a number, a name or a list may turn into.
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 3, 255, 256, 2**31, 2**32, 2**53, 2**63, -(2**63), 2**64, 10**30, 0.5, -0.0, 1e-300,
-    1e308, "", "a", "\0", "0", "é", "\ud800", "x" * 5000, "../../etc/passwd", [], [[]], {}, [0] * 1000, {"a": {"b": []}},
+    1e308, "", "a", "\0", "0", "é", "\ud800", "x" * 5000, "../../etc/passwd", [], [[]], {}, [0] * 1000,
+    {"a": {"b": []}},
 )  # fmt: skip
 NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 2**63 - 1, 2**64 - 1)
 TOKENS = (b"\0", b"\n", b"\r\n", b"\t", b" ", b'"', b"{", b"}", b"[", b"]", b",", b":", b"-", b"e999", b"NaN", b"\xff",
-          b"\xf0\x9f\x98\x80", b"\xed\xa0\x80", b"9" * 5000, b"(" * 300, b"[" * 3000, b"PK\x03\x04", b"\x1f\x8b")  # fmt: skip
+          b"\xf0\x9f\x98\x80", b"\xed\xa0\x80", b"9" * 5000, b"(" * 300, b"[" * 3000, b"PK\x03\x04",
+          b"\x1f\x8b")  # fmt: skip
 
 
 def mutate_folder(folder: Path, chance: random.Random) -> str:

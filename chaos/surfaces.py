@@ -1,4 +1,4 @@
-"""Everything that reads a file which polyseme did not write a moment ago: how to make a good one, and how it is read."""
+"""Everything that reads a file which others may have written: how a good one is made, and how it is read."""
 
 from __future__ import annotations
 

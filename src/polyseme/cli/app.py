@@ -34,6 +34,7 @@ from polyseme.cli.pull import pull
 from polyseme.cli.reproduce import reproduce
 from polyseme.cli.score import score
 from polyseme.cli.senses import senses
+from polyseme.cli.sentences import TRACEBACK, sentence_of
 from polyseme.cli.serve import serve
 from polyseme.cli.substitutes import substitutes
 from polyseme.cli.task import evaluate as task_eval
@@ -103,11 +104,12 @@ def in_one_sentence(verb: Callable[..., None]) -> Callable[..., None]:
         except BrokenPipeError:  # the reader of our output, such as head, has enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
-        except OSError as error:
-            if error.filename is None:
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:
+            if os.environ.get(TRACEBACK):
                 raise
-            name = str(error.filename).removesuffix(".partial")  # as the user gave it
-            raise _failed(f"{name} cannot be used: {(error.strerror or str(error)).lower()}") from None
+            raise _failed(sentence_of(error)) from None
 
     return run
 

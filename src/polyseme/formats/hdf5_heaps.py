@@ -1,6 +1,6 @@
 """The heaps of an HDF5 file, in which it keeps texts of any length, checked before libhdf5 reads them.
 
-    "GCOL", 1, 0 0 0, u64 size of the heap, then objects: u16 number, u16 references, u32 0, u64 size, content to 8 bytes
+    "GCOL", 1, 0 0 0, u64 size of the heap, then objects: u16 number, u16 references, u32 0, u64 size, content
 
 An object with the number 0 is free room, and its size counts its own head. One with the size 0, or one that is larger
 than its heap, sends libhdf5 round and round for ever, and nothing can stop it there.
