@@ -7,6 +7,7 @@ elmo.encode("Here is your birthday present.")["present"]
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,8 +33,10 @@ from polyseme.jobs.windows import windows
 from polyseme.mixing import Mix, mix_weights
 from polyseme.pooling import Pool, WordVectors, text_vectors, word_vectors
 from polyseme.target import read_target
+from polyseme.text.languages import known_language
 from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import Sentence, split_text
+from polyseme.text.unfamiliar import LETTERS, Familiar
 from polyseme.text.units import PartedWords, Units, part_words
 from polyseme.text.vocabulary import Vocabulary
 from polyseme.text_input import Texts, checked_list, checked_sentence, checked_text, shown
@@ -49,6 +52,12 @@ if TYPE_CHECKING:
     from polyseme.senses.uses import Readout
 
 State = Literal["reset", "warm", "carry"]
+
+
+class UnfamiliarScript(UserWarning):
+    """A model reads text in a script that it has hardly seen."""
+
+
 Item = str | Sequence[str]
 
 #: Positions that are encoded together; texts beyond wait their turn, so that memory does not grow with their number.
@@ -102,10 +111,11 @@ class Elmo:
         self.state: State = state or card_state(stored)
         self.device = choose_device(device)
         self.mix = mix_weights(card_mix(stored) if mix is None else mix, stored.config.layers + 1)
-        self._language: Language = lang or card_language(stored)
+        self._language: Language = known_language(lang) if lang else card_language(stored)
         self.lang = language_name(self._language)
         self.engine = self._engine(cache_mb, threads)
         self._memory: ReadingState | None = None
+        self._warned = False  # of a script that the model has hardly seen
         if self.state == "warm":
             _, self._memory = self.engine.encode_carrying([warm_text(stored).split()])
 
@@ -269,17 +279,35 @@ class Elmo:
 
     def _prepare(self, text: str) -> _Text:
         text = checked_text(text)
+        self._warn_of_script(text)
         sentences = self.split(text)
         offsets = np.array(list(chain.from_iterable(s.offsets for s in sentences)), dtype=np.int64).reshape(-1, 2)
         return self._as_units(text, [sentence.tokens for sentence in sentences], offsets)
 
     def _prepare_tokens(self, sentence: Sequence[str]) -> _Text:
         tokens = checked_sentence(sentence)
+        self._warn_of_script(" ".join(tokens[:LETTERS]))
         return self._as_units(" ".join(tokens), [tokens], joined_offsets(tokens))
 
     def _as_units(self, text: str, sentences: list[Sequence[str]], offsets: npt.NDArray[np.int64]) -> _Text:
         found = [parted for sentence in sentences if (parted := self.part(sentence)) is not None]
         return _Text(text, sentences, offsets, found or None)
+
+    @cached_property
+    def _familiar(self) -> Familiar:
+        return Familiar(self.vocabulary.words if self.vocabulary is not None else ())
+
+    def _warn_of_script(self, text: str) -> None:
+        """Say once that a text is in a script that the model has hardly seen."""
+        if self._warned or not (script := self._familiar.stranger(text)):
+            return
+        self._warned = True
+        warnings.warn(
+            f"{self.stored.card.get('name') or 'the model'} has hardly seen the script of this text ({script}), so its "
+            "vectors mean little; take a model of that language",
+            UnfamiliarScript,
+            stacklevel=2,
+        )
 
     def _encode_all(self, texts: list[_Text], progress: Report | None) -> list[Encoding]:
         windows = [texts] if self.state == "carry" else self._windows(texts)  # carried: one call is one batch

@@ -18,8 +18,8 @@ from polyseme.cli.app import GROUPS, VERBS
 
 #: For every verb how it is called, and what of the library it calls then: there the error is injected.
 CALLS: dict[str, tuple[str, str]] = {
-    "demo": ("demo --out shown", "polyseme.demo.study:study"),
-    "embed": ("embed text.txt --model TOY --out out.h5", "polyseme.embed.job:embed_files"),
+    "demo": ("demo --out shown", "polyseme.formats.bundled:bundled_models"),
+    "embed": ("embed text.txt --model TOY --out out.h5", "polyseme.elmo:Elmo.from_pretrained"),
     "models": ("models", "polyseme.formats.releases.known:known_releases"),
     "pull": ("pull original", "polyseme.formats.named:locate"),
     "info": ("info TOY", "polyseme.formats.detect:load"),
@@ -28,12 +28,12 @@ CALLS: dict[str, tuple[str, str]] = {
     "pretrain": ("pretrain corpus --out run", "polyseme.pretrain.training.pretraining:pretrain"),
     "finetune": ("finetune TOY corpus --out run", "polyseme.pretrain.training.finetuning:finetune"),
     "evaluate": ("evaluate TOY text.txt", "polyseme.pretrain.training.evaluate_files:evaluate_files"),
-    "score": ("score text.txt --model TOY", "polyseme.lm.scoring:score_stream"),
+    "score": ("score text.txt --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
     "substitutes": ("substitutes 'a [b] c' --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
-    "index": ("index text.txt --model TOY --out index", "polyseme.index.vector_index:Index.build"),
+    "index": ("index text.txt --model TOY --out index", "polyseme.elmo:Elmo.from_pretrained"),
     "neighbours": ("neighbours index 'a [b] c'", "polyseme.index.vector_index:Index.open"),
-    "serve": ("serve TOY", "polyseme.serve.served:load_models"),
-    "reproduce": ("reproduce --out report", "polyseme.reproduce.bench:Bench"),
+    "serve": ("serve --model TOY", "polyseme.serve.served:load_models"),
+    "reproduce": ("reproduce --data . --out report", "polyseme.reproduce.results:Asked.before"),
     "task train": ("task train sst --train t.txt --dev d.txt --out run", "polyseme.tasks.run:train_task"),
     "task eval": ("task eval run text.txt", "polyseme.tasks.trained_task:Task.load"),
     "task predict": ("task predict run text.txt", "polyseme.tasks.trained_task:Task.load"),

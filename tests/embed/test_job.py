@@ -208,7 +208,7 @@ def test_an_old_result_stays_until_the_new_one_is_complete(text: Path) -> None:
     embed_files([text], out, tiny_elmo())
     old = out.read_bytes()
     with pytest.raises(Stop):
-        embed_files([text], out, tiny_elmo(seed=1), limits=SMALL, progress=stop_after(6))
+        embed_files([text], out, tiny_elmo(seed=1), limits=SMALL, progress=stop_after(6), overwrite=True)
     assert out.read_bytes() == old
 
 
@@ -251,7 +251,10 @@ def test_other_inputs_are_not_resumed(text: Path) -> None:
 def test_one_process_at_a_time(text: Path) -> None:
     out = text.with_name("out.npz")
     interrupted(text, out)
-    with exclusive(parts_folder(out) / "1-of-1" / LOCK, ""), pytest.raises(JobError, match="in use by another process"):
+    with (
+        exclusive(parts_folder(out) / "1-of-1" / LOCK, ""),
+        pytest.raises(JobError, match="another process is writing"),
+    ):
         embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True)
     embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True)
 
@@ -408,3 +411,35 @@ def test_an_estimate_from_a_sample_of_many_texts_is_close(tmp_path: Path, monkey
 def test_standard_input_cannot_be_estimated(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="standard input can be read only once"):
         estimate(["-"], tmp_path / "out.h5", tiny_elmo())
+
+
+def test_a_file_that_is_there_is_kept_unless_told_otherwise(text: Path) -> None:
+    out = text.with_name("out.h5")
+    embed_files([text], out, tiny_elmo(), limits=SMALL)
+    before = out.read_bytes()
+    with pytest.raises(JobError, match=r"out\.h5 exists already; choose another name, or replace it with --overwrite"):
+        embed_files([text], out, tiny_elmo(), Options(layers="all"), limits=SMALL)
+    assert out.read_bytes() == before
+    assert not parts_folder(out).exists()
+    embed_files([text], out, tiny_elmo(), Options(layers="all"), limits=SMALL, overwrite=True)
+    assert out.read_bytes() != before
+
+
+def test_a_second_process_is_told_that_another_one_writes(text: Path) -> None:
+    """Also where the first has begun: then "interrupted, delete its parts" would be bad advice."""
+    out = text.with_name("out.npz")
+    interrupted(text, out)
+    with (
+        exclusive(parts_folder(out) / "1-of-1" / LOCK, ""),
+        pytest.raises(JobError, match="another process is writing"),
+    ):
+        embed_files([text], out, tiny_elmo(), limits=SMALL)
+
+
+def test_a_job_that_fails_before_it_begins_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "bad.jsonl").write_text("{")
+    for name in ("empty.txt", "bad.jsonl"):
+        with pytest.raises(InputError):
+            embed_files([tmp_path / name], tmp_path / "out.h5", tiny_elmo())
+        assert not parts_folder(tmp_path / "out.h5").exists()

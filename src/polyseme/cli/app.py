@@ -34,7 +34,7 @@ from polyseme.cli.pull import pull
 from polyseme.cli.reproduce import reproduce
 from polyseme.cli.score import score
 from polyseme.cli.senses import senses
-from polyseme.cli.sentences import TRACEBACK, sentence_of
+from polyseme.cli.sentences import TRACEBACK, sentence_of, shown_warnings
 from polyseme.cli.serve import serve
 from polyseme.cli.substitutes import substitutes
 from polyseme.cli.task import evaluate as task_eval
@@ -93,7 +93,7 @@ def in_one_sentence(verb: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **options: Any) -> None:
         try:
             quiet = bool(options.get("quiet"))
-            with shown_downloads(quiet), shown_progress(quiet):
+            with shown_downloads(quiet), shown_progress(quiet), shown_warnings():
                 verb(*args, **options)
             sys.stdout.flush()  # here and not at exit, where a reader that has gone would be a traceback
         except PolysemeError as error:

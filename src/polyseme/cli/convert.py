@@ -7,14 +7,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import OptionsFile
+from polyseme.cli.options import OptionsFile, Overwrite
 
 
 def convert(
     source: Annotated[
         str, typer.Argument(help="A name, a folder, a file, an archive, an address or a hub id.", metavar="SRC")
     ],
-    destination: Annotated[Path, typer.Argument(help="The folder to write; it must be new or empty.", metavar="DST")],
+    destination: Annotated[
+        Path, typer.Argument(help="The folder to write; new or empty, or --overwrite.", metavar="DST")
+    ],
     options_file: OptionsFile = None,
     to: Annotated[
         Literal["native", "bilm-tf", "allennlp"],
@@ -27,6 +29,7 @@ def convert(
         Literal["float32", "float16", "int8"] | None,
         typer.Option(help="How a native folder stores the rows of the softmax; as the others unless given."),
     ] = None,
+    overwrite: Overwrite = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No next step.")] = False,
 ) -> None:
     """Read a model of any format and write it as another.
@@ -44,10 +47,13 @@ def convert(
     from polyseme.formats.bilm_tf import save_bilm_tf
     from polyseme.formats.detect import load
     from polyseme.formats.native import save_native
+    from polyseme.jobs.atomic import refuse_existing
 
     if to != "native" and (dtype != "float32" or softmax is not None):
         option = "--dtype" if dtype != "float32" else "--softmax"
         raise ConfigError(f"{to} stores weights as float32 only; leave {option} out, or use --to native")
+    if not overwrite:
+        refuse_existing(destination)
     model = load(source, options=options_file)
     if to == "native":
         save_native(model, destination, dtype, softmax=softmax)

@@ -173,7 +173,7 @@ def _write_vectors(console: Console, elmo: Elmo, chosen: str, folder: Path, stud
     sentences.write_text("\n".join(lines) + "\n", encoding="utf-8")
     vectors.unlink(missing_ok=True)
     _command(console, f"polyseme embed {sentences.as_posix()} --model {chosen} --out {vectors.as_posix()}")
-    embed_files([sentences], vectors, elmo)
+    embed_files([sentences], vectors, elmo, overwrite=True)
     _run(console, {}, "from polyseme.embed import read", f"next(read({vectors.as_posix()!r})).vectors.shape")
     return [sentences, vectors]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from polyseme.cli.bars import shown_duration
-from polyseme.cli.options import Device, Field, Kind, Lang, Model, OptionsFile, Quiet, State, Threads
+from polyseme.cli.options import Device, Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, State, Threads
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -52,6 +52,7 @@ def embed(
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Say what it took: speed, memory, cache.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted job.")] = False,
+    overwrite: Overwrite = False,
     shard: Annotated[
         str | None, typer.Option(help="Do only share i of n, for several machines; then --merge.", metavar="I/N")
     ] = None,
@@ -73,7 +74,7 @@ def embed(
     from polyseme.embed.passages import Shard
 
     if merge:
-        _merge(out, inputs, quiet=quiet)
+        _merge(out, inputs, overwrite=overwrite, quiet=quiet)
         return
     if not inputs:
         raise typer.BadParameter("give at least one file, glob or -", param_hint="FILE")
@@ -91,7 +92,7 @@ def embed(
         _run_on_ray(inputs, out, model, lang, state, options, resume=resume, quiet=quiet)
         return
     elmo = _load(model, options_file, lang, state, device, threads)
-    _run(inputs, out, elmo, options, share, resume=resume, stats=stats, quiet=quiet)
+    _run(inputs, out, elmo, options, share, resume=resume, overwrite=overwrite, stats=stats, quiet=quiet)
 
 
 def _load(model: str, options: str | None, lang: str | None, state: State, device: str, threads: int | None) -> Elmo:
@@ -108,6 +109,7 @@ def _run(
     share: Shard,
     *,
     resume: bool,
+    overwrite: bool,
     stats: bool,
     quiet: bool,
 ) -> None:
@@ -123,7 +125,9 @@ def _run(
         show(progress)
 
     try:
-        summary = embed_files(inputs, out, elmo, options, shard=share, resume=resume, progress=note)
+        summary = embed_files(
+            inputs, out, elmo, options, shard=share, resume=resume, overwrite=overwrite, progress=note
+        )
     except KeyboardInterrupt:
         if not quiet:
             typer.echo("interrupted; go on with the same command and --resume", err=True)
@@ -153,12 +157,12 @@ def _next(out: Path) -> str:
     return f"next: python -c \"from polyseme.embed import read; print(next(read('{out}')).tokens)\""
 
 
-def _merge(out: Path, inputs: list[str] | None, *, quiet: bool) -> None:
+def _merge(out: Path, inputs: list[str] | None, *, overwrite: bool, quiet: bool) -> None:
     from polyseme.embed.parts import assemble
 
     if inputs:
         raise typer.BadParameter("--merge takes no inputs, only --out FILE", param_hint="FILE")
-    summary = assemble(out)
+    summary = assemble(out, overwrite=overwrite)
     if not quiet:
         typer.echo(_written(summary, out), err=True)
 

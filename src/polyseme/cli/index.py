@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Device, Field, Kind, Lang, Model, Quiet, State, Threads, from_everywhere
+from polyseme.cli.options import Device, Field, Kind, Lang, Model, Overwrite, Quiet, State, Threads, from_everywhere
 
 
 def index(
@@ -28,6 +28,7 @@ def index(
     lang: Lang = None,
     state: State = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted index.")] = False,
+    overwrite: Overwrite = False,
     device: Device = "auto",
     threads: Threads = None,
     quiet: Quiet = False,
@@ -57,6 +58,7 @@ def index(
             field=field,
             kind=kind,
             resume=resume,
+            overwrite=overwrite,
         )
     except KeyboardInterrupt:
         if not quiet:

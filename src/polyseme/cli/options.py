@@ -30,7 +30,10 @@ State = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, mps, or auto: a GPU where there is one.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads; all usable cores unless given.", metavar="N", min=1)]
-TwoThreads = Annotated[int | None, typer.Option(help="CPU threads, 1 or 2.", metavar="N", min=1)]
+TwoThreads = Annotated[
+    int | None, typer.Option(help="CPU threads: 1, or 2 (one for each direction).", metavar="N", min=1, max=2)
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")]
 
 # Of training runs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.options import Field, Quiet
+from polyseme.cli.options import Field, Overwrite, Quiet
 
 if TYPE_CHECKING:
     from polyseme.pretrain.corpus.corpus import CorpusMeta
@@ -38,6 +38,7 @@ def prepare(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.", metavar="N")] = None,
     field: Field = None,
+    overwrite: Overwrite = False,
     stats: Annotated[bool, typer.Option("--stats", help="Show coverage and sentence lengths.")] = False,
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
@@ -67,6 +68,7 @@ def prepare(
             vocabulary=vocabulary,
             workers=workers,
             field=field,
+            overwrite=overwrite,
         )
     prepared = open_corpus(folder)
     statistics = describe(prepared) if stats else None

@@ -9,6 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
 
 #: With this in the environment, an error that is not our own is shown with its traceback.
 TRACEBACK = "POLYSEME_TRACEBACK"
@@ -20,6 +26,22 @@ _SAYS_MEMORY = re.compile(
     r"|malloc of size|failed to allocate",
     re.IGNORECASE,
 )
+
+
+@contextmanager
+def shown_warnings() -> Iterator[None]:
+    """A warning of our own is one line as an error is, without the place in the code that gave it."""
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if category.__module__.startswith("polyseme"):
+                typer.echo(f"polyseme: warning: {message}", err=True)
+            else:
+                before(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def sentence_of(error: Exception) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,15 +27,16 @@ from polyseme.embed.parts import (
     Summary,
     assemble,
     find_parts,
+    is_result_of,
     mark_complete,
     parts_folder,
     remove_parts,
     whole_trailer,
 )
 from polyseme.embed.passages import Shard
-from polyseme.embed.records import about, output_format
+from polyseme.embed.records import output_format
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.jobs.atomic import raise_if_disk_full, replace_when_complete
+from polyseme.jobs.atomic import raise_if_disk_full, refuse_existing, replace_when_complete
 from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.input_files import describe_input
 from polyseme.jobs.locks import exclusive
@@ -55,6 +57,7 @@ def embed_files(
     *,
     shard: Shard | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     limits: WindowLimits | None = None,
     progress: Report | None = None,
 ) -> Summary | None:
@@ -62,7 +65,7 @@ def embed_files(
 
     Gives what the file holds; None where other shares are still to come (then `assemble` makes the file), or where
     ``resume`` finds it finished. Raises JobError if an unfinished job is there and ``resume`` is not set, or if it was
-    another job.
+    another job; or if ``out`` is there, and neither ``resume`` nor ``overwrite`` is set.
     """
     out, options, shard = Path(out), (options or Options()).for_model(elmo), shard or Shard()
     output_format(out)
@@ -74,10 +77,15 @@ def embed_files(
     if STDIN in sources and shard.count > 1:
         raise ConfigError("standard input cannot be shared between machines; give files")
     folder = parts_folder(out) / shard.name
-    _refuse_unfinished(folder, out, resume=resume)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder / LOCK, f"{folder} is in use by another process; wait for it, or stop it"):
+        with (
+            exclusive(folder / LOCK, f"another process is writing {out}; wait for it, or stop it"),
+            _nothing_left(folder),
+        ):
+            _refuse_unfinished(folder, out, resume=resume)
+            if not resume and not overwrite:
+                refuse_existing(out)
             files = _keep_standard_input(sources, folder, resume=resume)
             description = settle(files, elmo, options, shard.count, folder / DESCRIPTION)
             finished = resume and _is_finished(out, description, folder)
@@ -87,10 +95,26 @@ def embed_files(
     except OSError as error:
         raise_if_disk_full(error, folder, "make room and go on with --resume; what is finished is safe")
         raise
+    finally:
+        for empty in (folder, folder.parent):
+            with suppress(OSError):
+                empty.rmdir()
     if finished:
         remove_parts(folder.parent)
         return None
-    return assemble(out) if shard.count == 1 else None
+    return assemble(out, overwrite=True) if shard.count == 1 else None
+
+
+@contextmanager
+def _nothing_left(folder: Path) -> Iterator[None]:
+    """A job that fails before it has begun leaves no folder behind."""
+    try:
+        yield
+    finally:
+        if not (folder / DESCRIPTION).exists():
+            for path in folder.iterdir():
+                if path.name != LOCK:
+                    path.unlink()
 
 
 def _refuse_unfinished(folder: Path, out: Path, *, resume: bool) -> None:
@@ -141,12 +165,7 @@ def settle(files: dict[str, str], elmo: Elmo, options: Options, shards: int, pat
 
 def _is_finished(out: Path, description: Description, folder: Path) -> bool:
     """Whether ``out`` is the result of this very job, and no part of it waits to be put together."""
-    if not out.is_file() or (folder / DESCRIPTION).exists():
-        return False
-    try:
-        return bool((about(out) or {}).get("job") == description.about()["job"])
-    except InputError:
-        return False
+    return not (folder / DESCRIPTION).exists() and is_result_of(out, description)
 
 
 def _compute(

@@ -27,9 +27,9 @@ import numpy as np
 
 from polyseme.embed.description import Description
 from polyseme.embed.passages import Position, Shard
-from polyseme.embed.records import Contents, Record, describe, from_description, output_format, rows_of
+from polyseme.embed.records import Contents, Record, about, describe, from_description, output_format, rows_of
 from polyseme.errors import InputError, JobError
-from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full
+from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full, refuse_existing
 from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.manifests import read_values, write_manifest
 from polyseme.jobs.pieces import measure_piece
@@ -195,10 +195,15 @@ def mark_complete(folder: Path) -> None:
     write_manifest(folder / COMPLETE, {"parts": len(find_parts(folder))})
 
 
-def assemble(out: Path) -> Summary:
-    """Make the finished file from the parts of all shares and remove them; JobError if any is missing."""
+def assemble(out: Path, *, overwrite: bool = False) -> Summary:
+    """Make the finished file from the parts of all shares and remove them; JobError if any is missing.
+
+    A file that is there is replaced with ``overwrite``, or if this very job wrote it and was killed then.
+    """
     folder = parts_folder(out)
     folders, description = _find_shards(folder)
+    if not overwrite and not is_result_of(out, description):
+        refuse_existing(out)
     shares = [_whole_share(share) for share in folders]
     trailers = [trailer for share in shares for trailer in share]
     contents = Contents(
@@ -216,6 +221,14 @@ def assemble(out: Path) -> Summary:
         records=sum(trailer.records for trailer in trailers),
         bytes=out.stat().st_size,
     )
+
+
+def is_result_of(out: Path, description: Description) -> bool:
+    """Whether a file was written by this very job."""
+    try:
+        return out.is_file() and (about(out) or {}).get("job") == description.about()["job"]
+    except InputError:
+        return False
 
 
 def remove_parts(folder: Path) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -99,6 +100,8 @@ def load_native(folder: str | Path) -> StoredModel:
     try:
         config = BiLMConfig.from_dict(settings.part("network").values)
         indexer = read_indexer(folder, settings.part("indexer"), config)
+        if settings.part("card").values.get("fold_width") is True:
+            indexer = replace(indexer, fold_width=True)
     except ConfigError as error:
         raise FormatError(f"{CONFIG}: {error}") from None
     vocabulary = read_words(folder / VOCABULARY) if (folder / VOCABULARY).exists() else None

@@ -37,7 +37,7 @@ from polyseme.index.files import (
     post,
     read_words,
 )
-from polyseme.jobs.atomic import partial_path, raise_if_disk_full, sync
+from polyseme.jobs.atomic import partial_path, raise_if_disk_full, refuse_existing, sync
 from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.input_files import describe_input
 from polyseme.jobs.locks import exclusive
@@ -65,23 +65,27 @@ def build_index(
     kind: str | None = None,
     field: str | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     progress: Report | None = None,
     limits: WindowLimits = LIMITS,
 ) -> None:
-    """Write the index of all sentences of ``inputs``; with ``resume`` a finished one stays as it is."""
+    """Write the index of all sentences of ``inputs``; with ``resume`` a finished one stays as it is.
+
+    With ``overwrite`` an index that is there gives way when the new one is complete.
+    """
     refuse_carried_state(elmo)
     sources = expand_inputs(inputs)
     if STDIN in sources:
         raise InputError("an index reads its inputs more than once, and standard input has only once; give files")
     beside = partial_path(folder)
-    if folder.exists() and not (resume and (folder / DESCRIPTION).exists()):
-        raise JobError(f"{folder} exists already; choose another folder, or delete it first")
-    if not resume and (beside / DESCRIPTION).exists():
-        raise JobError(f"the index {folder} was begun; go on with --resume, or delete {beside} to start anew")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with exclusive(beside.with_name(beside.name + ".lock"), f"{folder} is being written by another process"):
-            place = folder if folder.exists() else beside
+        with exclusive(beside.with_name(beside.name + ".lock"), f"another process is writing {folder}"):
+            if not ((resume or overwrite) and (folder / DESCRIPTION).exists()):
+                refuse_existing(folder)
+            if not resume and (beside / DESCRIPTION).exists():
+                raise JobError(f"the index {folder} was begun; go on with --resume, or delete {beside} to start anew")
+            place = folder if resume and (folder / DESCRIPTION).exists() else beside
             place.mkdir(exist_ok=True)
             try:
                 description = _settle(elmo, sources, place, layers, model=model, kind=kind, field=field)
@@ -248,6 +252,11 @@ def _remove_if_empty(beside: Path) -> None:
 def _put_in_place(beside: Path, folder: Path) -> None:
     for path in (*beside.iterdir(), *([beside] if os.name == "posix" else [])):
         sync(path)
+    old = beside.with_name(beside.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
     beside.rename(folder)
     if os.name == "posix":
         sync(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)

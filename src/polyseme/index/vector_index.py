@@ -69,6 +69,7 @@ class Index:
         kind: str | None = None,
         field: str | None = None,
         resume: bool = False,
+        overwrite: bool = False,
         progress: Report | None = None,
     ) -> Index:
         """Index files, globs or tables (all that `polyseme.text.readers.read_documents` takes) into ``folder``.
@@ -88,6 +89,7 @@ class Index:
             kind=kind,
             field=field,
             resume=resume,
+            overwrite=overwrite,
             progress=progress,
         )
         return cls.open(folder, elmo)

@@ -53,6 +53,14 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def refuse_existing(path: Path) -> None:
+    """What is there is kept, unless the user says otherwise: the same for every verb that writes."""
+    if path.is_dir() and not any(path.iterdir()):
+        return
+    if path.exists() or path.is_symlink():
+        raise JobError(f"{path} exists already; choose another name, or replace it with --overwrite")
+
+
 def raise_if_disk_full(error: BaseException, path: Path, remedy: str = "make room and run the command again") -> None:
     """Turn the system's "no space left" (also a file-size limit or quota) into a sentence."""
     full = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))

@@ -24,11 +24,11 @@ def folder_when_complete(final: Path, *, replace: bool = False) -> Iterator[Path
     A folder that is there already is refused unless it is empty, or, with ``replace``, gives way at the very end.
     """
     if not replace and final.exists() and not _is_empty_folder(final):
-        raise JobError(f"{final} exists already; choose another folder, or delete it first")
+        raise JobError(f"{final} exists already; choose another name, or replace it with --overwrite")
     beside = partial_path(final)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        with exclusive(beside.with_name(beside.name + ".lock"), f"{final} is being written by another process"):
+        with exclusive(beside.with_name(beside.name + ".lock"), f"another process is writing {final}"):
             try:
                 shutil.rmtree(beside, ignore_errors=True)
                 beside.mkdir()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from polyseme.errors import ConfigError, InputError
 from polyseme.text.characters import Characters
+from polyseme.text.composed import composed
 
 Ids = npt.NDArray[np.int64]
 
@@ -37,10 +38,11 @@ class WordTable:
 
 @dataclass(frozen=True, slots=True)
 class Indexer:
-    """What a model reads of a token: a word id, character ids, or the word id before the character ids."""
+    """What a model reads of a token, composed: a word id, character ids, or the word id before the character ids."""
 
     characters: Characters | None = None
     words: WordTable | None = None
+    fold_width: bool = False  #: full-width and half-width forms are read as the usual ones
 
     def __post_init__(self) -> None:
         if self.characters is None and self.words is None:
@@ -55,8 +57,9 @@ class Indexer:
         """The K ids of one token."""
         if not isinstance(token, str):
             raise InputError(f"a token should be a string, but {token!r} is of type {type(token).__name__}")
-        ids = [self.words.id(token)] if self.words else []
-        return ids + self.characters.row(token) if self.characters else ids
+        spelled = composed(token, fold_width=self.fold_width)
+        ids = [self.words.id(token if token in self.words.ids else spelled)] if self.words else []
+        return ids + self.characters.row(spelled) if self.characters else ids
 
     def begin_row(self) -> list[int]:
         """The K ids of the sentence's begin."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Tokenizer = Callable[[str], Iterable["Sentence"]]
 Language = str | Tokenizer  #: how text is split: a name such as "en", or a function
 
-_GROUP: Group = "polyseme.tokenizers"
+TOKENIZERS: Group = "polyseme.tokenizers"
 
 
 def added_tokenizer(name: str) -> Tokenizer | None:
@@ -31,11 +31,11 @@ def added_tokenizer(name: str) -> Tokenizer | None:
             f"text was split by the function {name} here, and a function cannot be found again by its name; give it as "
             "lang, or give text that is split already"
         )
-    if name not in added(_GROUP):
+    if name not in added(TOKENIZERS):
         return None
-    tokenizer: Tokenizer = load_added(_GROUP, name)
+    tokenizer: Tokenizer = load_added(TOKENIZERS, name)
     if not callable(tokenizer):
-        raise broken(_GROUP, name, f"it is of type {type(tokenizer).__name__}, not a function")
+        raise broken(TOKENIZERS, name, f"it is of type {type(tokenizer).__name__}, not a function")
     return tokenizer
 
 

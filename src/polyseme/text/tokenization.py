@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polyseme.text import any_language, chinese, english, eojeol, korean
+from polyseme.text.composed import compose, is_composed
 from polyseme.text.linear_tagger import cut
 from polyseme.text.own_tokenizer import Language, added_tokenizer, split_with
 from polyseme.text.sentences import split_sentences
@@ -63,9 +64,19 @@ def split_text(text: str, lang: Language = "en") -> list[Sentence]:
         return split_with(lang, text)
     if lang not in BUILT_IN and (tokenizer := added_tokenizer(lang)) is not None:
         return split_with(tokenizer, text)
+    if not is_composed(text):
+        return _split_composed(text, lang)
     split_line = _line_splitter(text, lang)
     groups = (spans for line in _LINE.finditer(text) for spans in split_line(*line.span()))
     return [Sentence([text[a:b] for a, b in spans], spans) for spans in groups]
+
+
+def _split_composed(text: str, lang: str) -> list[Sentence]:
+    """The words of the composed text, where they stand in the text as it is."""
+    whole, starts = compose(text)
+    spans = [[(starts[a], starts[b]) for a, b in sentence.offsets] for sentence in split_text(whole, lang)]
+    kept = [[(a, b) for a, b in sentence if a < b] for sentence in spans]
+    return [Sentence([text[a:b] for a, b in sentence], sentence) for sentence in kept if sentence]
 
 
 def _line_splitter(text: str, lang: str) -> Callable[[int, int], list[list[Span]]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from polyseme.errors import ConfigError, InputError
 from polyseme.jobs.atomic import replace_when_complete
+from polyseme.text.composed import composed
 from polyseme.text.compression import open_bytes
 from polyseme.text.lines import read_lines
 
@@ -101,13 +102,14 @@ class Vocabulary:
         return f"Vocabulary({len(self)} words{', with counts' if self.counts else ''})"
 
     def find(self, word: str) -> int | None:
-        """The id of ``word``, or None."""
-        return self._ids.get(word)
+        """The id of ``word``, as it is or composed, or None."""
+        found = self._ids.get(word)
+        return self._ids.get(composed(word)) if found is None and not word.isascii() else found
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
         """The ids of ``tokens``; an unknown one is ``<UNK>``."""
         unknown = self._ids.get(UNKNOWN)
-        found = [self._ids.get(token, unknown) for token in tokens]
+        found = [unknown if (number := self.find(token)) is None else number for token in tokens]
         if unknown is None and None in found:
             raise ConfigError(f"the vocabulary has no {UNKNOWN}, so every token must be in it, and one is not")
         return [number for number in found if number is not None]

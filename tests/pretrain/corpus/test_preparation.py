@@ -367,7 +367,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_killed_job_leaves_no_corpus_no_workers_and_does_not_disturb_the_next_one(tmp_path: Path) -> None:
     with waiting_job(tmp_path) as job:
         workers = [int(pid) for pid in Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()]
-        with pytest.raises(JobError, match="is being written by another process"):
+        with pytest.raises(JobError, match="another process is writing"):
             corpus_of(tmp_path, "a b")
         job.kill()
         job.communicate(timeout=60)

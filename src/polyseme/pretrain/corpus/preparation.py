@@ -24,6 +24,7 @@ from polyseme.pretrain.corpus.chunks import Source, find_sources
 from polyseme.pretrain.corpus.corpus import META, TYPES_TEXT, U4, U8, VOCABULARY, CorpusMeta
 from polyseme.pretrain.corpus.gather import Gathered, gather
 from polyseme.pretrain.corpus.softmax_words import WordChoice, choose_words, read_for_training
+from polyseme.text.languages import known_language
 from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import split_text
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
@@ -44,6 +45,7 @@ def prepare(
     kind: str | None = None,
     progress: Report | None = None,
     seed: int = 0,
+    overwrite: bool = False,
 ) -> CorpusMeta:
     """Write the corpus folder ``out`` from ``inputs``: all that `polyseme.text.readers.read_documents` takes.
 
@@ -58,10 +60,12 @@ def prepare(
     if workers < 1:
         raise ConfigError(f"{workers} worker processes were asked for; at least one has to do the work")
     sources = find_sources(inputs, kind, field)
+    lang = known_language(lang)
     split_text("a", lang)  # a tokeniser that does not work says so before anything starts
     if workers > 1:
         _refuse_local_function(lang)
-    with folder_when_complete(Path(out)) as folder:
+    replace = overwrite and (Path(out) / META).is_file()  # a corpus, and nothing else
+    with folder_when_complete(Path(out), replace=replace) as folder:
         described = tuple(source.describe() for source in sources)
         size = sum(source.size or 0 for source in sources)  # 0 where it cannot be told: standard input
         with working("reading", size or None, progress) as work:

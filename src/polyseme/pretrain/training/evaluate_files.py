@@ -20,6 +20,7 @@ from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
 from polyseme.pretrain.training.perplexity import Likelihood, evaluate, evaluate_in_order, warm_states
 from polyseme.text.compression import STDIN
+from polyseme.text.languages import known_language
 from polyseme.text.own_tokenizer import Language
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
 from polyseme.text.tokenization import split_text
@@ -70,7 +71,7 @@ def evaluate_files(
         raise ConfigError(f"state is {state!r}, but should be one of: {', '.join(get_args(State))}")
     reader = _Reader(stored, state, run)
     read_documents(inputs, field=field, unit=unit)  # checks all names now, not after hours
-    sources, language = expand_inputs(inputs), lang or card_language(stored)
+    sources, language = expand_inputs(inputs), known_language(lang) if lang else card_language(stored)
 
     def documents(source: str) -> Iterator[_Split]:
         of_a_table = field if kind_of(source) in ("jsonl", "csv", "tsv", "parquet") else None
