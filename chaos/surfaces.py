@@ -168,7 +168,6 @@ def _open_corpus(folder: Path) -> object:
 
 def _run_file(folder: Path) -> None:
     import torch
-
     from polyseme.formats.run_file import save_run_file
 
     save_run_file(folder / "checkpoint.safetensors", {"a": torch.ones(3, 4), "b": torch.zeros(2)}, {"step": 3})

@@ -31,6 +31,7 @@ CALLS: dict[str, tuple[str, str]] = {
     "score": ("score text.txt --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
     "substitutes": ("substitutes 'a [b] c' --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
     "index": ("index text.txt --model TOY --out index", "polyseme.elmo:Elmo.from_pretrained"),
+    "senses": ("senses bank --in text.txt --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
     "neighbours": ("neighbours index 'a [b] c'", "polyseme.index.vector_index:Index.open"),
     "serve": ("serve --model TOY", "polyseme.serve.served:load_models"),
     "reproduce": ("reproduce --data . --out report", "polyseme.reproduce.results:Asked.before"),
@@ -57,7 +58,7 @@ ERRORS: dict[str, tuple[Exception, str]] = {
     "a renamed archive": (zipfile.BadZipFile("File is not a zip file"), "a file is no zip archive"),
     "5,000 digits": (
         ValueError("Exceeds the limit (4300 digits) for integer string conversion"),
-        "more digits than any",
+        "a number has more digits",
     ),
     "nesting": (RecursionError("maximum recursion depth exceeded"), "a file is nested too deeply"),
     "no right to read": (

@@ -28,13 +28,13 @@ from polyseme.cli.index import index
 from polyseme.cli.info import info
 from polyseme.cli.models import models
 from polyseme.cli.neighbours import neighbours
+from polyseme.cli.one_sentence import TRACEBACK, sentence_of, shown_warnings
 from polyseme.cli.prepare import prepare
 from polyseme.cli.pretrain import pretrain
 from polyseme.cli.pull import pull
 from polyseme.cli.reproduce import reproduce
 from polyseme.cli.score import score
 from polyseme.cli.senses import senses
-from polyseme.cli.sentences import TRACEBACK, sentence_of, shown_warnings
 from polyseme.cli.serve import serve
 from polyseme.cli.substitutes import substitutes
 from polyseme.cli.task import evaluate as task_eval
