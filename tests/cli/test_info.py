@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,9 +15,11 @@ from helpers.command_line import refusal
 from helpers.damage import flip_bit
 from helpers.paths import COMMITTED
 from polyseme.cli.app import app
+from polyseme.engine.pool import usable_cores
 from polyseme.formats.bundled import bundled_models
 from polyseme.formats.detect import load
 from polyseme.formats.native import save_native
+from polyseme.kernel.library import library
 
 GOLDEN = COMMITTED / "formats"
 RUN = CliRunner()
@@ -88,3 +91,12 @@ def test_check_says_that_the_weights_are_as_they_were_saved(tmp_path: Path) -> N
     copy = Path(shutil.copytree(bundled_models()["en"], tmp_path / "en"))
     flip_bit(copy / "model.safetensors", seed=1)
     assert "is not what was saved; get the model again" in refusal("info", str(copy), "--check")
+
+
+def test_what_computes_here() -> None:
+    told = json.loads(RUN.invoke(app, ["info", "--engine", "--json"]).stdout)
+    kernel = library()
+    assert told["engine"].startswith(f"kernel, {kernel.instruction_set}" if kernel else "numpy, because ")
+    assert told["threads"] == usable_cores() and told["numpy"].startswith(np.__version__)
+    assert RUN.invoke(app, ["info", "--engine"]).stdout.startswith("engine")
+    assert RUN.invoke(app, ["info"]).exit_code == 2

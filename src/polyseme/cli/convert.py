@@ -39,8 +39,6 @@ def convert(
       polyseme convert 136.zip arabic
 
       polyseme convert my-model my-model-hdf5 --to bilm-tf
-
-      polyseme convert my-model my-smaller-model --dtype float16 --softmax int8
     """
     from polyseme.errors import ConfigError
     from polyseme.formats.allennlp import save_allennlp

@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyseme.cli.options import ModelArgument, OptionsFile
+from polyseme.cli.options import OptionalModel, OptionsFile
 
 if TYPE_CHECKING:
     from polyseme.formats.model import StoredModel
 
 
 def info(
-    model: ModelArgument,
+    model: OptionalModel = None,
     options_file: OptionsFile = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only the checks, and those that take longer: digests, vectors of a text.")
+    ] = False,
+    engine: Annotated[
+        bool,
+        typer.Option("--engine", help="Instead of a model, what computes on this machine: kernel, threads."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:
@@ -28,12 +32,17 @@ def info(
 
       polyseme info en --check
     """
-    import json as json_module
-
     from polyseme.errors import FormatError
     from polyseme.formats.describe import checks, describe
     from polyseme.formats.detect import load
 
+    if engine:
+        from polyseme.engine.about import describe_engine
+
+        _show(describe_engine(), json)
+        return
+    if model is None:
+        raise typer.BadParameter("name a model, or ask for --engine", param_hint="MODEL")
     stored = load(model, options=options_file)
     if check:
         from polyseme.elmo import check_vectors
@@ -42,12 +51,15 @@ def info(
         facts: dict[str, Any] = {"name": stored.card.get("name"), "digests": _digests(stored), "checks": found}
     else:
         facts = describe(stored)
-    if json:
-        typer.echo(json_module.dumps(facts, indent=2, ensure_ascii=False))
-    else:
-        typer.echo(_as_text(facts))
+    _show(facts, json)
     if wrong := [check for check, ok in facts["checks"].items() if not ok]:
         raise FormatError(f"{model}: this should be true and is not: {'; '.join(wrong)}")
+
+
+def _show(facts: dict[str, Any], json: bool) -> None:
+    import json as json_module
+
+    typer.echo(json_module.dumps(facts, indent=2, ensure_ascii=False) if json else _as_text(facts))
 
 
 def _digests(stored: StoredModel) -> str:
@@ -59,7 +71,7 @@ def _digests(stored: StoredModel) -> str:
 
 def _as_text(facts: dict[str, Any]) -> str:
     lines = [(key.replace("_", " "), _value(value)) for key, value in facts.items() if key != "checks"]
-    lines += [("check", f"{check}: {'yes' if ok else 'NO'}") for check, ok in facts["checks"].items()]
+    lines += [("check", f"{check}: {'yes' if ok else 'NO'}") for check, ok in facts.get("checks", {}).items()]
     shown = [(key, value) for key, value in lines if value]
     width = max(len(key) for key, _ in shown)
     return "\n".join(f"{key:<{width}}  {value}" for key, value in shown)

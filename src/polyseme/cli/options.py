@@ -11,6 +11,7 @@ _MODELS = "A name (en; polyseme models lists all), a folder, a file, an address 
 
 Model = Annotated[str, typer.Option(help=_MODELS)]
 ModelArgument = Annotated[str, typer.Argument(help=_MODELS, metavar="MODEL")]
+OptionalModel = Annotated[str | None, typer.Argument(help=_MODELS, metavar="MODEL")]
 MarkedText = Annotated[
     str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."', metavar="TEXT")
 ]

@@ -50,6 +50,13 @@ def one_blas_thread() -> Iterator[None]:
                 _limits.restore_original_limits()
 
 
+def blas_names() -> list[str]:
+    """Which libraries numpy's products run in, with their versions."""
+    return sorted(
+        {f"{one['internal_api']} {one['version']}" for one in _controller().info() if one["user_api"] == "blas"}
+    )
+
+
 @cache
 def _controller() -> ThreadpoolController:
     from threadpoolctl import ThreadpoolController
