@@ -24,7 +24,7 @@ from polyseme.lm.places import Place
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
 
-USES = 4  #: of each of the two words
+USES = 4  #: of each of the two words, unless said otherwise
 FUNCTION_WORDS = 50  #: the most frequent tokens, beside which words are compared
 TOO_FREQUENT = 100  #: so many tokens are no content words
 LIKE_FREQUENT = 1.5  #: times as frequent as the other
@@ -46,9 +46,11 @@ def read_sentences(paths: Sequence[Path], lang: str) -> list[list[list[str]]]:
     return [[sentence.tokens for sentence in split_text(one.text or "", lang)] for one in documents]
 
 
-def make_pseudo_words(documents: Sequence[Sequence[list[str]]], most: int, *, seed: str = "") -> list[LabelledUses]:
-    """Up to ``most`` pseudo-words, always the same from the same documents."""
-    uses = _find_uses(documents)
+def make_pseudo_words(
+    documents: Sequence[Sequence[list[str]]], most: int, *, seed: str = "", each: int = USES
+) -> list[LabelledUses]:
+    """Up to ``most`` pseudo-words of ``each`` uses of both words, always the same from the same documents."""
+    uses = _find_uses(documents, each)
     words = sorted(uses, key=lambda word: _hash(seed, word))
     profiles = _profiles(documents, words)  # [words, 2 · FUNCTION_WORDS]
     counts = np.array([len(uses[word]) for word in words])
@@ -63,11 +65,11 @@ def make_pseudo_words(documents: Sequence[Sequence[list[str]]], most: int, *, se
         if fits.any():
             mate = int(np.where(fits, profiles @ profiles[number], -np.inf).argmax())
             free[mate] = False
-            pairs.append(_as_one(word, words[mate], uses))
+            pairs.append(_as_one(word, words[mate], uses, each))
     return pairs
 
 
-def _find_uses(documents: Sequence[Sequence[list[str]]]) -> dict[str, list[Place]]:
+def _find_uses(documents: Sequence[Sequence[list[str]]], each: int) -> dict[str, list[Place]]:
     """One use from each document that has the word once in a sentence of a usual length; words with enough of them."""
     total = Counter(token for document in documents for sentence in document for token in sentence)
     frequent = {word for word, _ in total.most_common(TOO_FREQUENT)}
@@ -81,7 +83,7 @@ def _find_uses(documents: Sequence[Sequence[list[str]]]) -> dict[str, list[Place
                         here[token] = Place(sentence, position, position + 1)
         for token, place in here.items():
             uses[token].append(place)
-    return {token: places for token, places in uses.items() if len(places) >= USES}
+    return {token: places for token, places in uses.items() if len(places) >= each}
 
 
 def _profiles(documents: Iterable[Sequence[list[str]]], words: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -100,14 +102,14 @@ def _profiles(documents: Iterable[Sequence[list[str]]], words: Sequence[str]) ->
     return unit(np.sqrt(counts))
 
 
-def _as_one(first: str, second: str, uses: dict[str, list[Place]]) -> LabelledUses:
+def _as_one(first: str, second: str, uses: dict[str, list[Place]], each: int) -> LabelledUses:
     name = first + second
     places = [
         Place([*place.tokens[: place.begin], name, *place.tokens[place.end :]], place.begin, place.end)
         for word in (first, second)
-        for place in sorted(uses[word], key=lambda place: _hash(*place.tokens))[:USES]
+        for place in sorted(uses[word], key=lambda place: _hash(*place.tokens))[:each]
     ]
-    return LabelledUses(name, (first,) * USES + (second,) * USES, tuple(places))
+    return LabelledUses(name, (first,) * each + (second,) * each, tuple(places))
 
 
 def _is_word(token: str) -> bool:

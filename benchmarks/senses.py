@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from induction import PSEUDO_USES, halves_by_name, score_methods, semcor_words
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.formats.bundled import bundled_models
@@ -26,13 +27,16 @@ from polyseme.senses.labelled import AmbiguousWord, read_senses, split_halves
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.triplets import mean_interval, triplet_accuracy
 from polyseme.senses.uses import Uses, read_uses
-from pseudo_words import LabelledUses, make_pseudo_words, read_sentences
+from pseudo_words import USES, LabelledUses, make_pseudo_words, read_sentences
+from senses_page import write_page
 from shared_data import DATA
+from wsd_readouts import measure_wsd
 
 Figures = dict[str, Any]
 
 RESULTS = Path(__file__).parent / "results" / "senses.json"
 PSEUDO_WORDS = 400
+MANY_USES_WORDS = 60  #: pseudo-words with uses enough to be grouped
 #: Texts that no model was trained on; pseudo-words are made within one file, because scripts are not to be mixed.
 HELD_OUT = {
     "en": ("enwiki-heldout",),
@@ -95,13 +99,35 @@ def measure_readouts(elmo: Elmo, data: Path) -> Figures:
     return found
 
 
-def pseudo_words(data: Path, lang: str, tokenization: str) -> list[LabelledUses] | str:
+def measure_induction(elmo: Elmo, data: Path) -> Figures:
+    """Agreement of groups with labelled senses, by method: on the words for choosing and on those for reporting."""
+    lang = language_of(elmo)
+    halves = dict(zip(("choosing", "reporting"), split_halves(read_senses(lang=lang)), strict=True))
+    sets: dict[str, dict[str, list[LabelledUses]] | str] = {
+        "senses.tsv": {name: labelled_words(elmo, words) for name, words in halves.items()}
+    }
+    pseudo = pseudo_words(data, lang, elmo.lang, MANY_USES_WORDS, PSEUDO_USES)
+    sets["pseudo-words"] = pseudo if isinstance(pseudo, str) else halves_by_name(pseudo)
+    if lang == "en":
+        there = (data / "wsd").exists()
+        sets["SemCor"] = halves_by_name(semcor_words(data / "wsd")) if there else f"left out: there is no {data}/wsd"
+    return {
+        name: words if isinstance(words, str) else {half: score_methods(elmo, those) for half, those in words.items()}
+        for name, words in sets.items()
+    }
+
+
+def pseudo_words(
+    data: Path, lang: str, tokenization: str, most: int = PSEUDO_WORDS, each: int = USES
+) -> list[LabelledUses] | str:
     """Made from held-out text; or why there are none."""
     paths = [data / "corpora" / lang / f"{name}.txt.xz" for name in HELD_OUT.get(lang, ())]
     if not paths or not all(path.exists() for path in paths):
         return f"left out: there is no held-out text of the language {lang!r} below {data}"
-    share = PSEUDO_WORDS // len(paths)
-    return [one for path in paths for one in make_pseudo_words(read_sentences([path], tokenization), share)]
+    share = most // len(paths)
+    texts = (read_sentences([path], tokenization) for path in paths)
+    found = [one for text in texts for one in make_pseudo_words(text, share, each=each)]
+    return found or f"left out: the held-out text of {lang!r} has too few words with {each} uses"
 
 
 def estimates(shares: dict[str, list[float]]) -> Figures:
@@ -111,7 +137,11 @@ def estimates(shares: dict[str, list[float]]) -> Figures:
     }
 
 
-PARTS: dict[str, Callable[[Elmo, Path], Figures]] = {"readouts": measure_readouts}
+PARTS: dict[str, Callable[[Elmo, Path], Figures | str]] = {
+    "readouts": measure_readouts,
+    "induction": measure_induction,
+    "wsd": measure_wsd,
+}
 
 
 def measure(models: Sequence[str], parts: Sequence[str], data: Path) -> Figures:
@@ -153,8 +183,13 @@ def main() -> None:
     found = measure(options.model or list(bundled_models()), options.only, options.data)
     if "readouts" in options.only:
         print_readouts(found)
+    if options.json == RESULTS and RESULTS.exists():  # parts that were not measured now stay as they were
+        earlier = json.loads(RESULTS.read_text(encoding="utf-8"))
+        found = {**earlier, **{model: {**earlier.get(model, {}), **figures} for model, figures in found.items()}}
     with replace_when_complete(options.json) as file:
         file.write((json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
+    if options.json == RESULTS:
+        write_page(found)
 
 
 if __name__ == "__main__":
