@@ -32,7 +32,7 @@ from pseudo_words import LabelledUses
 Method = Callable[[Uses, Sequence[str]], Labels]
 
 PSEUDO_USES = 20  #: of each of the two words
-SEMCOR_LEMMAS, SEMCOR_USES, LEAST_USES = 120, 60, 40
+SEMCOR_LEMMAS, SEMCOR_USES, LEAST_USES = 60, 40, 40
 #: The largest sense of a lemma has at most this share of its uses: else one group is nearly right.
 LOPSIDED = 0.7
 

@@ -180,16 +180,21 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--json", type=Path, default=RESULTS)
     options = parser.parse_args()
-    found = measure(options.model or list(bundled_models()), options.only, options.data)
-    if "readouts" in options.only:
-        print_readouts(found)
-    if options.json == RESULTS and RESULTS.exists():  # parts that were not measured now stay as they were
-        earlier = json.loads(RESULTS.read_text(encoding="utf-8"))
-        found = {**earlier, **{model: {**earlier.get(model, {}), **figures} for model, figures in found.items()}}
-    with replace_when_complete(options.json) as file:
-        file.write((json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
-    if options.json == RESULTS:
-        write_page(found)
+    for model in options.model or list(bundled_models()):
+        found = measure([model], options.only, options.data)
+        if "readouts" in options.only:
+            print_readouts(found)
+        save(found, options.json)
+
+
+def save(found: Figures, path: Path) -> None:
+    """Beside what the file has: other models, and parts that were not measured now, stay as they were."""
+    earlier = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    every = {**earlier, **{model: {**earlier.get(model, {}), **figures} for model, figures in found.items()}}
+    with replace_when_complete(path) as file:
+        file.write((json.dumps(every, indent=1, ensure_ascii=False) + "\n").encode())
+    if path == RESULTS:
+        write_page(every)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from polyseme.demo.study import (
     examples_of,
     flatten,
     index_text,
+    prove,
     study,
     text_lines,
 )
@@ -25,7 +26,7 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.index.vector_index import Index
 from polyseme.lm.places import find_place
-from polyseme.senses.labelled import read_senses, target_layers
+from polyseme.senses.labelled import closeness_of, read_senses, target_layers
 from polyseme.senses.triplets import triplet_accuracy
 from polyseme.senses.uses import read_uses
 from polyseme.target import read_target
@@ -37,7 +38,7 @@ EVERY_WORD = [(lang, word) for lang, words in WORDS.items() for word in words]
 @pytest.fixture(scope="module")
 def index() -> Index:
     elmo = Elmo.from_pretrained(toy_model())
-    return index_text(elmo, ["Here is your birthday present.", *lines_with("en")], "text-en.txt")
+    return index_text(elmo, ["Here is your b-day present.", *lines_with("en")], "text-en.txt")
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +116,39 @@ def test_cosines_by_layer_are_those_of_the_pairs(index: Index, present: Study) -
     assert (present.cosines[0], present.alike[0], present.unlike[0]) == pytest.approx((1, 1, 1), abs=1e-5)
 
 
+def test_by_sense_the_pairs_are_compared_by_what_stands_around_the_word(index: Index, present: Study) -> None:
+    senses = [index.elmo.sense(example.marked) for example in present.examples]
+    similarity = np.array([[one.similarity(other) for other in senses] for one in senses])
+    expected = closeness_of(similarity, [example.sense for example in present.examples])
+    assert (present.by_sense.same, present.by_sense.cross) == pytest.approx((expected.same, expected.cross), abs=1e-5)
+
+
+def test_a_place_is_shown_under_the_example_that_it_is_more_like(index: Index, present: Study) -> None:
+    now, gift = (index.elmo.sense(answer.example.marked) for answer in present.answers)
+    for answer, mine, other in zip(present.answers, (now, gift), (gift, now), strict=True):
+        for one in answer.neighbours:
+            here = index.elmo.sense(one.marked)
+            assert here.similarity(mine) >= here.similarity(other)
+            assert one.similarity == pytest.approx(here.similarity(mine), abs=1e-4)
+
+
+def test_the_seed_sentences_stand_in_the_demo_word_for_word() -> None:
+    plain = [read_target(example.marked)[0] for example in WORDS["en"]["present"]]
+    assert plain == ["Live in present not past.", "Here is your b-day present."]
+
+
+def test_the_proof_is_over_all_labelled_words(index: Index) -> None:
+    found = prove(index.elmo, "en")
+    assert found.words == 60
+    assert found.layers[0].mean == pytest.approx(0.5)  # layer 0 knows the word alone
+    assert 0 <= found.sense.low <= found.sense.mean <= found.sense.high <= 1
+
+
 def test_the_map_has_a_point_for_every_example_and_every_place(index: Index, present: Study) -> None:
     assert present.map.shape == (len(present.examples), 2)
     assert present.background.shape == (len(present.places), 2) == (index.count("present"), 2)
-    same_sentence = [place.marked for place in present.places].index("Here is your birthday [present].")
-    gift = [example.marked for example in present.examples].index("Here is your birthday [present].")
+    same_sentence = [place.marked for place in present.places].index("Here is your b-day [present].")
+    gift = [example.marked for example in present.examples].index("Here is your b-day [present].")
     assert present.background[same_sentence] == pytest.approx(present.map[gift], abs=1e-2)
 
 

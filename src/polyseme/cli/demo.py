@@ -101,13 +101,15 @@ def _show_senses(console: Console, elmo: Elmo, lang: str) -> list[Study]:
     _show_similarities(console, studies)
     _title(console, "Where is the word used like this?")
     console.print(
-        f"[dim]Of {len(lines):,} sentences, those whose word has the nearest vector. What all vectors of the word have "
-        "in common is taken away first: what is left is the context.[/dim]",
+        f"[dim]Of {len(lines):,} sentences, those whose word is nearest by sense; each under the sentence that it is "
+        "more like.[/dim]",
         highlight=False,
     )
     _show_nearest(console, studies)
     _title(console, "What else could stand there?")
     _show_substitutes(console, studies)
+    _title(console, "And other words?")
+    _show_proof(console, elmo, lang)
     return studies
 
 
@@ -118,16 +120,43 @@ def _show_similarities(console: Console, studies: list[Study]) -> None:
     table.add_column("the same word in two sentences")
     for layer in range(len(studies[0].cosines)):
         table.add_column(f"layer {layer}", justify="right")
+    table.add_column("sense", justify="right")
     for study in studies:
         first, second = study.answers
         table.add_row(_highlighted(first.example.marked), *_figures(study.cosines))
         table.add_row(_highlighted(second.example.marked))
-        table.add_row(f"[dim]pairs of the same sense, in {len(study.examples)} sentences", *_figures(study.alike))
-        table.add_row("[dim]pairs of two senses", *_figures(study.unlike))
+        table.add_row(f"[dim]pairs of the same sense, in {len(study.examples)} sentences", *_figures(_alike(study)))
+        table.add_row("[dim]pairs of two senses", *_figures(_unlike(study)))
         table.add_row()
     console.print()
     console.print(table, highlight=False)
-    console.print("[dim]Cosine of the two vectors; layer 0 sees the word alone, so there they are equal.[/dim]")
+    console.print(
+        "[dim]Cosine of the two vectors; layer 0 sees the word alone, as a static vector does: there they are equal. "
+        "Sense: by what stands around the word, not by the word itself.[/dim]"
+    )
+
+
+def _alike(study: Study) -> list[float]:
+    return [*study.alike.tolist(), study.by_sense.same]
+
+
+def _unlike(study: Study) -> list[float]:
+    return [*study.unlike.tolist(), study.by_sense.cross]
+
+
+def _show_proof(console: Console, elmo: Elmo, lang: str) -> None:
+    """Not two words that were picked, but all that are labelled."""
+    from polyseme.demo.study import prove
+
+    found = prove(elmo, lang)
+    console.print(
+        f"[dim]{found.words} ambiguous words, two senses of four sentences each: how often a use is nearer to one in "
+        "the same sense than to one in the other (95 % interval over words).[/dim]",
+        highlight=False,
+    )
+    names = ["a static vector, and layer 0", *(f"the word's vector, layer {n}" for n in range(1, len(found.layers)))]
+    for name, one in zip([*names, "sense: what stands around the word"], [*found.layers, found.sense], strict=True):
+        console.print(f"  {name:<38} {one.mean:.2f}  [dim]{one.low:.2f} to {one.high:.2f}[/dim]", highlight=False)
 
 
 def _show_nearest(console: Console, studies: list[Study]) -> None:

@@ -24,8 +24,8 @@ NOTES = (
     "Every point of a map is the word in one sentence; point at it to read the sentence. The map shows the top layer, "
     "turned so that most of the differences between the numbered sentences lie in the plane (principal components).",
     "Layer 0 knows the word alone, so its vectors are equal in every sentence, and their cosine is 1.",
-    "Where the word is used like this is found by the cosine in the top layer, after the mean of all its places was "
-    "taken away: what they have in common is the word, what is left is the context.",
+    "Where the word is used like this is found by what stands around it: the words that could stand in its place, the "
+    "states that predict them, and the rest of the sentence. A place is shown under the sentence that it is more like.",
     "The text and the sentences come with polyseme, in polyseme/senses/data; its README says where they are from.",
 )
 
@@ -90,7 +90,8 @@ def _section(study: Study, lang: str) -> str:
     )
     return (
         f'<section><h2 lang="{lang}">{escape(study.word)}</h2><div class="pair" lang="{lang}">{cards}</div>'
-        f'<p class="cosines">Cosine of these two: {cosines}.</p>'
+        f'<p class="cosines">Cosine of these two: {cosines}. By sense, over all sentences below: '
+        f"{study.by_sense.same:.2f} for the same sense, {study.by_sense.cross:.2f} for two.</p>"
         f'<div class="pictures">{"".join(figures)}</div>{_key(study, lang)}</section>'
     )
 

@@ -17,10 +17,12 @@ from polyseme.index.vector_index import Index, Neighbour, Occurrence
 from polyseme.jobs.progress import working
 from polyseme.lm.lexicon import Substitute
 from polyseme.lm.places import find_place
-from polyseme.senses.labelled import closeness, read_senses, target_layers
+from polyseme.senses.labelled import Closeness, closeness, closeness_of, read_senses, use_spans
+from polyseme.senses.sense import lexicon_or_none
+from polyseme.senses.sense_map import places_of
 from polyseme.senses.shipped import DATA
-
-LEAST_ALIKE = 0.2  #: the cosine of a place that is shown as a neighbour; the mean of all is near 0
+from polyseme.senses.triplets import Interval, mean_interval, triplet_accuracy
+from polyseme.senses.uses import read_uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,8 @@ ExamplePair = tuple[Example, Example]
 WORDS: dict[str, dict[str, ExamplePair]] = {
     "en": {
         "present": (
-            Example("Live in the [present], not in the past.", "now"),
-            Example("Here is your birthday [present].", "gift"),
+            Example("Live in [present] not past.", "now"),
+            Example("Here is your b-day [present].", "gift"),
         ),
         "bank": (
             Example("They walked along the [bank] of the river.", "river"),
@@ -73,7 +75,9 @@ class Answer:
     """What a model says of one example."""
 
     example: Example
-    neighbours: list[Neighbour]  #: places in the text where the same word is used most like this
+    neighbours: list[
+        Neighbour
+    ]  #: places in the text where the same word is used most like this, and not like the other
     others: list[str]  #: other words of the text that are used like this
     substitutes: list[Substitute]  #: words that could stand in its place; none where the model has no softmax
 
@@ -88,6 +92,7 @@ class Study:
     examples: list[Example]  #: these two and some of senses.tsv, sense by sense
     alike: Floats  #: mean cosine of two examples that mean the same, [L+1]
     unlike: Floats  #: mean cosine of two that do not, [L+1]
+    by_sense: Closeness  #: the same by what stands around the word, see `polyseme.senses.uses`
     map: Floats  #: where each example lies in two dimensions, [n, 2]
     places: list[Occurrence]  #: of the word in the text
     background: Floats  #: where each of them lies, [m, 2]
@@ -132,27 +137,51 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
     elmo = index.elmo
     first, second = WORDS[lang][word]
     examples = examples_of(lang, word)
-    vectors = target_layers(elmo, [example.marked for example in examples])  # [L+1, n, W]
-    by_layer = [closeness(layer, [example.sense for example in examples]) for layer in vectors]
+    lexicon = lexicon_or_none(elmo)
+    uses = read_uses(elmo, [find_place(elmo, example.marked) for example in examples], lexicon)
+    by_layer = [closeness(layer, [example.sense for example in examples]) for layer in uses.word]
     place = find_place(elmo, first.marked)
     places = index.occurrences(place.tokens[place.begin])  # in the model's units: a Korean noun may have its particle
-    in_text = index.layers_of(places)[-1]  # [m, W]
-    on_map, background = flatten(vectors[-1], in_text)
-    one, other = (
-        _answer(index, example, nearest_uses(vectors[-1, examples.index(example)], places, in_text, k), k)
-        for example in (first, second)
-    )
+    in_text = read_uses(elmo, places_of(places), lexicon)
+    on_map, background = flatten(uses.word[-1], in_text.word[-1])
+    pair = uses[[examples.index(first), examples.index(second)]]
+    near = nearest_uses(pair.similarities(in_text, "sense"), places, k)
     return Study(
         word=word,
-        answers=(one, other),
+        answers=(_answer(index, first, near[0], k), _answer(index, second, near[1], k)),
         cosines=elmo.similarity(first.marked, second.marked),
         examples=examples,
         alike=np.array([each.same for each in by_layer], np.float32),
         unlike=np.array([each.cross for each in by_layer], np.float32),
+        by_sense=closeness_of(uses.similarities(uses, "sense"), [example.sense for example in examples]),
         map=on_map,
         places=places,
         background=background,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How often a use of an ambiguous word is nearer to one in the same sense than to one in another; chance is 0.5."""
+
+    words: int  #: of senses.tsv
+    layers: list[Interval]  #: by the word's own vector, layer by layer
+    sense: Interval  #: by what stands around it
+
+
+def prove(elmo: Elmo, lang: str) -> Proof:
+    """The share of right triplets over all words of the language in senses.tsv."""
+    words = read_senses(lang=lang)
+    places = [find_place(elmo, sentence) for word in words for sentence in word.sentences]
+    uses = read_uses(elmo, places, lexicon_or_none(elmo))
+    shares: list[list[float]] = [[] for _ in range(len(uses.word) + 1)]
+    for word, span in zip(words, use_spans(words), strict=True):
+        here = uses[span]
+        by = [here.similarities(here, "word", layer) for layer in range(len(here.word))]
+        for found, similarity in zip(shares, [*by, here.similarities(here, "sense")], strict=True):
+            found.append(triplet_accuracy(similarity, word.senses))
+    *layers, sense = [mean_interval(found) for found in shares]
+    return Proof(len(words), layers, sense)
 
 
 def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
@@ -168,15 +197,17 @@ def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
     return (units - middle) @ plane, (unit(others) - middle) @ plane
 
 
-def nearest_uses(vector: Floats, places: Sequence[Occurrence], others: Floats, k: int) -> list[Neighbour]:
-    """Up to ``k`` places of a word, those whose vectors [m, W] are nearest to one of its vectors [W].
+def nearest_uses(similarities: Floats, places: Sequence[Occurrence], k: int) -> list[list[Neighbour]]:
+    """For each of some examples up to ``k`` places, the most alike first; each place under the most alike example.
 
-    The mean of all its vectors is taken away first: what they have in common is the word, what is left its contexts.
+    ``similarities``: of every example with every place. [examples, places]
     """
-    middle = others.mean(axis=0)
-    cosines = unit(others - middle) @ unit(vector - middle)  # [m]
-    best = [row for row in np.argsort(-cosines, kind="stable")[:k] if cosines[row] >= LEAST_ALIKE]
-    return [Neighbour(**asdict(places[row]), similarity=float(cosines[row])) for row in best]
+    nearest = similarities.argmax(axis=0) if len(similarities) else np.empty(0, np.int64)
+    found = []
+    for number, row in enumerate(similarities):
+        best = [place for place in np.argsort(-row, kind="stable").tolist() if nearest[place] == number][:k]
+        found.append([Neighbour(**asdict(places[place]), similarity=float(row[place])) for place in best])
+    return found
 
 
 def _answer(index: Index, example: Example, neighbours: list[Neighbour], k: int) -> Answer:

@@ -145,7 +145,11 @@ def use_spans(words: Sequence[AmbiguousWord]) -> list[slice]:
 def closeness(vectors: Floats, senses: Sequence[str]) -> Closeness:
     """The vectors [n, W] of a word's uses and the sense of each → how much alike they are."""
     units = unit(vectors)
-    cosines: Floats = units @ units.T
+    return closeness_of(units @ units.T, senses)
+
+
+def closeness_of(cosines: Floats, senses: Sequence[str]) -> Closeness:
+    """How alike each two uses of a word are [n, n] and the sense of each → how much alike they are by sense."""
     names = np.asarray(senses)
     alike = names[:, None] == names  # [n, n]
     pairs = np.triu(np.ones_like(alike), 1)
