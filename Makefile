@@ -1,5 +1,6 @@
 # make demo    set up and show what polyseme does         make lint    ruff and mypy
 # make test    set up and run the tests, not slow ones    make bench   run the benchmarks
+# make chaos   kill and starve every long job             make fuzz    read mutants of every file (MINUTES=10)
 #
 # Everything is installed into .venv, once: again only when pyproject.toml, constraints.txt or the kernel have changed.
 # Another Python: make demo PYTHON=python3.12
@@ -13,13 +14,15 @@ DATA_BENCHMARKS := tokenization embed embed_job pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench chaos fuzz clean
 
 help:
 	@echo 'make demo    set up .venv and show what polyseme does'
 	@echo 'make test    set up .venv and run the tests, without the slow ones (pytest -m slow)'
 	@echo 'make lint    check style and types: ruff, mypy --strict'
 	@echo 'make bench   run the benchmarks; results go to benchmarks/results'
+	@echo 'make chaos   kill, starve and disturb every long job; results go to chaos/results and docs/guarantees.md'
+	@echo 'make fuzz    read mutants of every kind of file for MINUTES=10; what fails is saved for the tests'
 	@echo 'make clean   remove .venv and what was built'
 	@echo 'Another Python: make demo PYTHON=python3.12'
 
@@ -50,6 +53,15 @@ bench: $(READY)
 	    echo "==> benchmarks/$$name.py is left out: it needs the data sets, looked for in $(SHARED)/data"; \
 	  fi; \
 	done
+
+MINUTES ?= 10
+
+chaos: $(READY)
+	@PYTHONPATH=.:tests $(VENV)/bin/python -m chaos.faults --kills 20 && PYTHONPATH=.:tests $(VENV)/bin/python -m chaos.page
+
+fuzz: $(READY)
+	@PYTHONPATH=.:tests $(VENV)/bin/python -m chaos.fuzz --minutes $(MINUTES) --seed $$(date +%s) && \
+	  PYTHONPATH=.:tests $(VENV)/bin/python -m chaos.page
 
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -168,13 +168,14 @@ def _open_corpus(folder: Path) -> object:
 
 def _run_file(folder: Path) -> None:
     import torch
-    from polyseme.formats.run_file import save_run_file
+
+    from polyseme.nn.run_file import save_run_file
 
     save_run_file(folder / "checkpoint.safetensors", {"a": torch.ones(3, 4), "b": torch.zeros(2)}, {"step": 3})
 
 
 def _read_run_file(folder: Path) -> object:
-    from polyseme.formats.run_file import read_run_file
+    from polyseme.nn.run_file import read_run_file
 
     return read_run_file(folder / "checkpoint.safetensors", "train it again")
 

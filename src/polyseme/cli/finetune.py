@@ -89,7 +89,18 @@ def finetune(
         return
     _print(outcome, as_json)
     if not quiet:
+        typer.echo(_trained(outcome), err=True)
         typer.echo(f"the model is in {outcome.model}\nnext: polyseme evaluate {outcome.model} FILE", err=True)
+
+
+def _trained(outcome: Outcome) -> str:
+    """What the budget was spent on."""
+    if not outcome.all_tokens:
+        return f"trained: the softmax alone, with {outcome.softmax_tokens:,} tokens; the biLM is as it was"
+    if not outcome.softmax_tokens:
+        return f"trained: all weights, with {outcome.all_tokens:,} tokens"
+    first, then = outcome.softmax_tokens, outcome.all_tokens
+    return f"trained: the softmax alone with {first:,} tokens, then all weights with {then:,}"
 
 
 def _print(outcome: Outcome, as_json: bool) -> None:

@@ -105,7 +105,7 @@ def read_dictionary(path: Path) -> dict[str, int]:
         if fields == [""] and number == len(lines):
             continue  # what follows the last line end
         entry, text = fields if len(fields) == 2 else (IDEOGRAPHIC_SPACE, fields[0])
-        if len(fields) > 2 or not (text.isascii() and text.isdigit()):
+        if len(fields) > 2 or not (text.isascii() and text.isdigit() and len(text) < 10):
             raise FormatError(f"{path.name}, line {number}: expected an entry, a tab and its id, found {line[:40]!r}")
         ids[entry] = int(text)
     if sorted(ids.values()) != list(range(len(ids))):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,7 +128,8 @@ def _one_sentence(path: Path) -> Iterator[None]:
             f"{path.name} is a pickle that holds more than tensors ({foreign}) and could run code, so it was not "
             "opened; ask for a plain state dict"
         ) from None
-    except (DamagedPickle, OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, NotImplementedError):
+    except (DamagedPickle, OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError):
+        # RuntimeError: an encrypted entry; NotImplementedError, which is one: a compression that Python does not know
         raise FormatError(f"{path.name} is truncated or was not written by torch; copy or download it again") from None
 
 

@@ -183,7 +183,7 @@ def test_the_gradients_of_the_softmax_are_those_of_the_whole_step(corpus: Corpus
 def test_the_whole_budget_can_go_to_the_softmax(corpus: Corpus, tmp_path: Path) -> None:
     """So a released model gets probabilities and keeps its vectors."""
     base = byte_model(None)
-    budget = {"tokens": 600, "softmax_tokens": 10**9}
+    budget = {"tokens": 600, "softmax_tokens": 600}
     outcome = run(corpus, saved(base, tmp_path / "base"), tmp_path / "run", budget=budget)
     tuned = load(outcome.model)
     assert tuned.fingerprint() == base.fingerprint()
@@ -216,6 +216,17 @@ def test_a_vocabulary_with_new_words_fits_the_softmax_first(corpus: Corpus, tmp_
     tuned = load(outcome.model)
     assert tuned.vocabulary is not None
     assert tuned.vocabulary.words == corpus.vocabulary.words
+
+
+def test_a_small_budget_is_not_spent_on_the_softmax_alone(corpus: Corpus, tmp_path: Path) -> None:
+    """The recipe's million tokens for the softmax are meant for its own budget, not for one of 600."""
+    base = saved(byte_model(some_words(corpus)), tmp_path / "base")
+    outcome = run(corpus, base, tmp_path / "run", budget={"tokens": 600, "softmax_tokens": 1_000_000})
+    assert outcome.softmax_tokens == 150
+    assert outcome.all_tokens >= 400
+    whole = run(corpus, base, tmp_path / "whole", budget={"tokens": 600, "softmax_tokens": 600})
+    assert whole.softmax_tokens == 600
+    assert whole.all_tokens < 100  # what the last batch has beyond it
 
 
 def test_words_in_another_order_or_fewer_of_them_still_fit(corpus: Corpus) -> None:

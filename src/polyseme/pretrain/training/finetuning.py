@@ -31,6 +31,9 @@ from polyseme.pretrain.training.pretraining import RunPlan, Watch, run_plan
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
 
+#: Of a budget that is smaller than what the recipe gives the softmax alone: the part that it gets.
+LARGEST_SHARE = 0.25
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -40,6 +43,8 @@ class Outcome:
     before: dict[str, float]  #: the model as it was; where words were new, with the rows that ``adapted_softmax`` made
     fitted: dict[str, float] | None  #: with its softmax fitted, the biLM still as it was
     after: dict[str, float]  #: the best, which is what was saved
+    softmax_tokens: int = 0  #: that trained the softmax alone
+    all_tokens: int = 0  #: that trained all weights
 
 
 def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Outcome:
@@ -68,7 +73,17 @@ def recipe_for(stored: StoredModel, vocabulary: Vocabulary, recipe: Recipe) -> R
     recipe = recipe_in_shape_of(stored, recipe)
     known = _usable_softmax(stored)
     fits = known is not None and all(word in known[1] for word in vocabulary.words)
-    return replace(recipe, budget=replace(recipe.budget, softmax_tokens=0)) if fits else recipe
+    share = 0 if fits else softmax_share(recipe)
+    return replace(recipe, budget=replace(recipe.budget, softmax_tokens=share))
+
+
+def softmax_share(recipe: Recipe) -> int:
+    """Tokens that fit the softmax alone: as the recipe says, but where that is the whole budget and more, a part of it.
+
+    As many as the budget says that the biLM is to stay as it is; more were meant for a larger budget.
+    """
+    wanted, tokens = recipe.budget.softmax_tokens, recipe.budget.tokens
+    return int(LARGEST_SHARE * tokens) if wanted > tokens else wanted
 
 
 def adapted_softmax(stored: StoredModel, vocabulary: Vocabulary) -> Softmax:
@@ -108,4 +123,5 @@ def _outcome(model: Path, plan: RunPlan) -> Outcome:
     first = min(plan.recipe.budget.softmax_tokens, plan.recipe.budget.tokens)
     fitted = next((line["valid"] for line in looks if first and line["tokens"] >= first), None)
     best = min(looks, key=lambda line: line["valid"]["average"])
-    return Outcome(model, looks[0]["valid"], fitted, best["valid"])
+    trained = max(line["tokens"] for line in looks)
+    return Outcome(model, looks[0]["valid"], fitted, best["valid"], min(first, trained), max(0, trained - first))
