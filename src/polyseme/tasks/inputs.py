@@ -24,7 +24,7 @@ from polyseme.nn.mix import ScalarMix, mix_together, normalise
 from polyseme.settings import Count, Natural, NotNegative, Share, checked
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling, SpellingCNN
-from polyseme.tasks.vectors.learned import LearnedWords, WordVectors
+from polyseme.tasks.vectors.learned import LearnedWords, TaskWordVectors
 from polyseme.tasks.vectors.static import AUTO, StaticVectors
 from polyseme.text.units import PartedWords
 
@@ -180,7 +180,7 @@ class TokenInputs(nn.Module):
     ) -> None:
         super().__init__()
         self.choices = choices
-        self.words = WordVectors(choices.word_vectors, words, static_width, choices.word_dim)
+        self.words = TaskWordVectors(choices.word_vectors, words, static_width, choices.word_dim)
         self.bilm: BiLM | None = None  # see ``finetune``
         mixed = len(range(layers + 1)[choices.pick(layers)]) if choices.elmo != "none" else 0
         self.characters = (

@@ -50,7 +50,7 @@ class LearnedWords:
         return [self._rows.get(key, NOT_TRAINED if key in static.rows else UNKNOWN_WORD) for key in keys]
 
 
-class WordVectors(nn.Module):
+class TaskWordVectors(nn.Module):
     """Static vectors [B, N, S] and rows [B, N] → vectors [B, N, V]; ``tuning`` is that of ``InputChoices``."""
 
     def __init__(self, tuning: str, rows: int, static_width: int, new_width: int) -> None:
