@@ -1,6 +1,7 @@
 # make demo    set up and show what polyseme does         make lint    ruff and mypy
 # make test    set up and run the tests, not slow ones    make bench   run the benchmarks
 # make chaos   kill and starve every long job             make fuzz    read mutants of every file (MINUTES=10)
+# make test-oldest    the same with the oldest packages that pyproject.toml allows
 #
 # Everything is installed into .venv, once: again only when pyproject.toml, constraints.txt or the kernel have changed.
 # Another Python: make demo PYTHON=python3.12
@@ -14,11 +15,12 @@ DATA_BENCHMARKS := tokenization embed embed_job pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench chaos fuzz clean
+.PHONY: bench chaos clean demo fuzz help lint test test-oldest
 
 help:
 	@echo 'make demo    set up .venv and show what polyseme does'
 	@echo 'make test    set up .venv and run the tests, without the slow ones (pytest -m slow)'
+	@echo 'make test-oldest   the same with the oldest packages that pyproject.toml allows, in .venv-oldest'
 	@echo 'make lint    check style and types: ruff, mypy --strict'
 	@echo 'make bench   run the benchmarks; results go to benchmarks/results'
 	@echo 'make chaos   kill, starve and disturb every long job; results go to chaos/results and docs/guarantees.md'
@@ -33,6 +35,15 @@ demo: $(if $(wildcard $(READY)),$(READY),$(DEMO_READY))
 test: $(READY)
 	@echo '==> running the tests (not the slow ones; what needs data beside the checkout is skipped where it is missing)'
 	@$(VENV)/bin/python -m pytest
+
+test-oldest:
+	@echo '==> setting up .venv-oldest (a few minutes: PyTorch is large)'
+	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	@$(PYTHON) tests/oldest.py > .venv-oldest/pins.txt
+	@.venv-oldest/bin/python -m pip install --disable-pip-version-check --progress-bar off \
+	  --constraint .venv-oldest/pins.txt --editable '.[dev]'
+	@echo '==> running the tests with the oldest packages'
+	@.venv-oldest/bin/python -m pytest
 
 lint: $(READY)
 	@echo '==> ruff check'
@@ -64,7 +75,7 @@ fuzz: $(READY)
 	  PYTHONPATH=.:tests $(VENV)/bin/python -m chaos.page
 
 clean:
-	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 VERSIONS := pyproject.toml constraints.txt hatch_build.py $(wildcard src/polyseme/kernel/*.[ch])
 

@@ -14,7 +14,7 @@ from helpers.command_line import parse, polyseme
 from helpers.paths import ROOT
 from models_page import MODELS, card_table
 from polyseme.demo.study import WORDS
-from polyseme.pretrain.toy import TEXT
+from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.target import read_target
 
 PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
@@ -132,7 +132,7 @@ def test_arrays_stated_wrongly_would_be_seen() -> None:
 
 def test_the_toy_text_is_what_it_says() -> None:
     """Two words, two senses each, 25 sentences a sense, every sentence once."""
-    paragraphs = [paragraph.splitlines() for paragraph in TEXT.read_text(encoding="utf-8").split("\n\n")]
+    paragraphs = [paragraph.splitlines() for paragraph in TOY_TEXT.read_text(encoding="utf-8").split("\n\n")]
     assert [len(paragraph) for paragraph in paragraphs] == [25] * 4
     for word, paragraph in zip(("bank", "bank", "present", "present"), paragraphs, strict=True):
         assert all(re.findall(rf"\b{word}\b", line) == [word] for line in paragraph)

@@ -18,7 +18,7 @@ from helpers.command_line import polyseme, toy_model
 from polyseme.cli.app import VERBS, help_and_examples
 from polyseme.formats.bilm_tf import save_bilm_tf, special_tokens
 from polyseme.formats.native import load_native
-from polyseme.pretrain.toy import TEXT
+from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 
@@ -39,7 +39,7 @@ SHORTER = {"pretrain": _FEW_TOKENS, "finetune": f"{_FEW_TOKENS} --softmax-tokens
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with everything that the examples name, small."""
     monkeypatch.chdir(tmp_path)
-    text = TEXT.read_text(encoding="utf-8")
+    text = TOY_TEXT.read_text(encoding="utf-8")
     for name in ("news.txt", "corpus.txt", "reviews.txt", "held-out.txt", "wiki.test.tokens"):
         Path(name).write_text(text, encoding="utf-8")
     Path("data/corpora/en").mkdir(parents=True)  # of all sets, the text whose words are neighbours

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.command_line import PATIENCE, interrupt, polyseme, refusal, signals, start, toy_model
-from polyseme.pretrain.toy import TEXT
+from polyseme.pretrain.toy import TOY_TEXT
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
@@ -84,7 +84,7 @@ def test_a_file_that_may_not_be_written_is_named(tmp_path: Path) -> None:
 
 @signals
 def test_an_interrupted_pretrain_leaves_a_checkpoint_and_goes_on(tmp_path: Path) -> None:
-    polyseme("prepare", str(TEXT), "--out", str(tmp_path / "corpus"), "--quiet")
+    polyseme("prepare", str(TOY_TEXT), "--out", str(tmp_path / "corpus"), "--quiet")
     small = ["--set", "softmax.kind=full", "--set", "text.tokens=160", "--set", "budget.validate_every=300"]
     process = start("pretrain", "corpus", "--recipe", "tiny", *small, "--out", "run", cwd=tmp_path)
     wait_for(tmp_path / "run" / "last.safetensors", process)

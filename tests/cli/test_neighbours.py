@@ -10,7 +10,7 @@ import pytest
 from helpers.command_line import polyseme, toy_model
 from polyseme import Index
 from polyseme.cli import neighbours as verb
-from polyseme.pretrain.toy import TEXT
+from polyseme.pretrain.toy import TOY_TEXT
 
 MARKED = "He rowed the boat to the [bank]."
 
@@ -18,7 +18,7 @@ MARKED = "He rowed the boat to the [bank]."
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
     monkeypatch.chdir(tmp_path)
-    said = polyseme("index", str(TEXT), "--out", "index", "--model", str(toy_model()), "--layers", "0,2").stderr
+    said = polyseme("index", str(TOY_TEXT), "--out", "index", "--model", str(toy_model()), "--layers", "0,2").stderr
     assert "988 tokens of 100 sentences" in said
     assert "next: polyseme neighbours index" in said
     return Index.open("index")
@@ -69,9 +69,9 @@ def test_a_word_that_is_not_there_is_said_to_be_so(index: Index) -> None:
 
 
 def test_an_unfinished_index_is_not_overwritten(index: Index) -> None:
-    said = polyseme("index", str(TEXT), "--out", "index", "--model", str(toy_model()), code=1).stderr
+    said = polyseme("index", str(TOY_TEXT), "--out", "index", "--model", str(toy_model()), code=1).stderr
     assert "index exists already" in said
-    arguments = ("index", str(TEXT), "--out", "index", "--model", str(toy_model()), "--layers", "0,2", "--resume")
+    arguments = ("index", str(TOY_TEXT), "--out", "index", "--model", str(toy_model()), "--layers", "0,2", "--resume")
     assert polyseme(*arguments, "--quiet").stderr == ""
 
 

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from helpers.command_line import polyseme, start, toy_model
 from polyseme.cli.app import app
 from polyseme.embed import read
-from polyseme.pretrain.toy import TEXT
+from polyseme.pretrain.toy import TOY_TEXT
 
 
 def test_json_is_all_that_stands_on_standard_output(tmp_path: Path) -> None:
-    prepared = polyseme("prepare", str(TEXT), "--out", str(tmp_path / "corpus"), "--json")
+    prepared = polyseme("prepare", str(TOY_TEXT), "--out", str(tmp_path / "corpus"), "--json")
     assert json.loads(prepared.stdout)["sentences"] == 100
     described = polyseme("info", str(toy_model()), "--json")
     assert json.loads(described.stdout)["parameters"] > 0
@@ -25,7 +25,7 @@ def test_json_is_all_that_stands_on_standard_output(tmp_path: Path) -> None:
     assert len(json.loads(words.stdout)) == 3
     scored = polyseme("score", "Live in the present.", "--model", str(toy_model()), "--json")
     assert json.loads(scored.stdout)["id"] == "0"
-    evaluated = polyseme("evaluate", str(toy_model()), str(TEXT), "--json")
+    evaluated = polyseme("evaluate", str(toy_model()), str(TOY_TEXT), "--json")
     assert json.loads(evaluated.stdout)["average"] > 1
 
 

@@ -18,7 +18,7 @@ from polyseme.elmo import Elmo
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.index.vector_index import Index
 from polyseme.nn.bilm import BiLM
-from polyseme.pretrain.toy import TEXT
+from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.serve.limits import Limits
 from polyseme.serve.served import Models, ServedModel
 from polyseme.serve.server import Listening, address, listen, make_server
@@ -26,7 +26,7 @@ from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
-SENTENCES = [line for line in TEXT.read_text(encoding="utf-8").splitlines() if line]
+SENTENCES = [line for line in TOY_TEXT.read_text(encoding="utf-8").splitlines() if line]
 KOREAN = ["배를 타고 바다로 나갔다.", "배가 고파서 밥을 먹었다.", "시원한 배를 깎아 먹었다.", "배가 항구를 떠났다."]
 CHINESE = ["他在银行工作。", "我们在河边的银行旁边散步。", "他每天去银行上班。"]
 

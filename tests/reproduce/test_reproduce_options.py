@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.budgets import BUDGETS
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing
+from polyseme.reproduce.report_parts import PARTS
 from polyseme.reproduce.task_runs import Conditions, TaskRun, training
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.vectors.static import PACKAGE
@@ -38,6 +40,17 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reproduced]:
         patch.setitem(BUDGETS, "quick", TINY)
         patch.setenv("POLYSEME_CACHE", str(folder / "cache"))
         yield Reproduced(folder)
+
+
+def test_only_the_chosen_parts_are_planned(given: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[str] = []
+    for name, part in list(PARTS.items()):
+        plan = lambda bench, part=part: planned.append(part.name) or part.plan(bench)  # noqa: E731
+        monkeypatch.setitem(PARTS, name, replace(part, plan=plan))
+    given.run("--only", "senses", out=tmp_path)
+    assert planned == ["senses"]
+    assert figures(tmp_path).keys() == {"senses"}
+    assert "Not run yet." in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def cove(path: Path, width: int = 4) -> str:

@@ -7,6 +7,23 @@ for record in read("vectors.h5"):
 
 from __future__ import annotations
 
-from polyseme.embed.records import Record, about, read
+from typing import TYPE_CHECKING
 
-__all__ = ["Record", "about", "read"]
+from polyseme.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from polyseme.embed.description import Options as Options
+    from polyseme.embed.job import embed_files as embed_files
+    from polyseme.embed.records import Record as Record
+    from polyseme.embed.records import about as about
+    from polyseme.embed.records import read as read
+
+_HOME = {
+    "Options": "polyseme.embed.description",
+    "Record": "polyseme.embed.records",
+    "about": "polyseme.embed.records",
+    "embed_files": "polyseme.embed.job",
+    "read": "polyseme.embed.records",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -1,1 +1,18 @@
-"""What every long job stands on: files and folders that are never half-written, locks, interrupts."""
+"""What every long job stands on: files and folders that are never half-written, locks, identities, progress."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyseme.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from polyseme.jobs.progress import Progress as Progress
+    from polyseme.jobs.progress import reporting_progress as reporting_progress
+
+_HOME = {
+    "Progress": "polyseme.jobs.progress",
+    "reporting_progress": "polyseme.jobs.progress",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -12,7 +12,7 @@ from polyseme.pretrain.recipe import load_recipe
 from polyseme.pretrain.training.parallel import parallel_threads
 from polyseme.pretrain.training.pretraining import RunPlan, Watch, pretrain
 
-TEXT = Path(__file__).with_name("toy.txt")
+TOY_TEXT = Path(__file__).with_name("toy.txt")
 TOKENS = 100_000  # about a hundred times the text
 
 #: How the recipe "tiny" learns so little text: small batches, many of them, and the full softmax over its few words.
@@ -26,7 +26,7 @@ def train_toy(folder: Path, *, tokens: int = TOKENS, watch: Watch | None = None)
     """Prepare the text and train on it, all in ``folder``; the folder of the model."""
     unseen = folder / "unseen.txt"
     unseen.write_text("\n".join(UNSEEN) + "\n", encoding="utf-8")
-    prepare([TEXT], folder / "corpus", workers=1)
+    prepare([TOY_TEXT], folder / "corpus", workers=1)
     budget = (f"budget.tokens={tokens}", f"budget.validate_every={tokens}")
     recipe = load_recipe("tiny", [*CHANGES, *budget])
     plan = RunPlan(folder / "corpus", folder / "run", recipe, valid=unseen, threads=parallel_threads())

@@ -40,12 +40,25 @@ class WantedPart:
 
 
 class Reproduction:
-    """The plan of every part, and what of it was chosen to be run."""
+    """The plan of the chosen parts, and the figures that the report has of the others."""
 
     def __init__(self, bench: Bench, choice: Choice) -> None:
         self.bench = bench
-        self.trees: dict[str, Tree] = {name: part.plan(bench) for name, part in PARTS.items()}
+        before = self._earlier()
+        # Figures stay as they are unless what they answer has changed: then their parts are planned again too.
+        stays = all(before.get(name) == bench.describe().get(name) for name in ("questions", "cove"))
+        self.trees: dict[str, Tree] = {
+            name: part.plan(bench) for name, part in PARTS.items() if name in choice.names or (before and not stays)
+        }
+        self.kept = {name: part for name, part in before.get("parts", {}).items() if name not in self.trees}
         self.chosen = choice.of(self.trees)
+
+    def _earlier(self) -> dict[str, Any]:
+        """The report in the folder, if there is one."""
+        try:
+            return read_results(self.bench.out / RESULTS)
+        except InputError:
+            return {}  # ``estimate`` says what is wrong with it
 
     def estimate(self) -> list[WantedPart]:
         """For each chosen part what is to be done; what parts share is to be done where it comes first.
@@ -92,8 +105,9 @@ class Reproduction:
         return written
 
     def results(self) -> dict[str, Any]:
-        """All figures that are there, of every part."""
-        parts = {name: self._figures(tree) for name, tree in self.trees.items()}
+        """All figures that are there, in the order of the report."""
+        found = {**self.kept, **{name: self._figures(tree) for name, tree in self.trees.items()}}
+        parts = {name: found[name] for name in PARTS if name in found}
         return {"version": VERSION, **self.bench.describe(), "parts": parts}
 
     def _figures(self, tree: Tree) -> dict[str, Any]:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from polyseme.tasks.scores import Scores as Scores
     from polyseme.tasks.scores import label_scores as label_scores
     from polyseme.tasks.scores import precision_recall_f1 as precision_recall_f1
+    from polyseme.tasks.treebank import MostFrequentTag as MostFrequentTag
+    from polyseme.tasks.treebank import TaggedSentence as TaggedSentence
 
 need_torch("a task model", "tasks")
 
@@ -52,9 +54,11 @@ _HOME = {
     "Features": "polyseme.tasks.inputs",
     "Finished": "polyseme.tasks.run",
     "InputChoices": "polyseme.tasks.inputs",
+    "MostFrequentTag": "polyseme.tasks.treebank",
     "Preset": "polyseme.tasks.definition",
     "Scores": "polyseme.tasks.scores",
     "Split": "polyseme.tasks.definition",
+    "TaggedSentence": "polyseme.tasks.treebank",
     "TaskNetwork": "polyseme.tasks.definition",
     "TaskPlan": "polyseme.tasks.run",
     "TokenBatch": "polyseme.tasks.inputs",
