@@ -59,11 +59,11 @@ def task_rows(choices: argparse.Namespace, task: str, elmo: Elmo | None) -> Iter
     """A row for each place where ELMo enters, written when its last seed is done."""
     found = find_task_data(DATA, task)
     if isinstance(found, Missing):
-        _say(f"{task}: {found.reason}")
+        say(f"{task}: {found.reason}")
         return
     folder, data = found
     if choices.split == "test" and data.test is None:
-        _say(f"{task} has no test file; its rows are those on dev")
+        say(f"{task} has no test file; its rows are those on dev")
         return
     for where in choices.elmo or WHERE:
         run = TaskRun(task, where, choices.layers, choices.penalty)
@@ -75,7 +75,7 @@ def run_seeds(choices: argparse.Namespace, run: TaskRun, data: DataFiles, elmo: 
     changes = read_changes(find_task(run.task).presets[choices.budget], choices.changes, f"the task {run.task}")
     conditions = Conditions(choices.work, elmo, choices.model, choices.budget, changes)
     shelf = Shelf(choices.work / "results")
-    watch = TaskWatch(said=_say, looked=lambda progress, _: _say(f"{run.task} {run.elmo} {progress.history[-1]}"))
+    watch = TaskWatch(said=say, looked=lambda progress, _: say(f"{run.task} {run.elmo} {progress.history[-1]}"))
     test = data.test if choices.split == "test" or is_in_table_1(run, choices.budget) else None
     seeds = (replace(run, seed=seed) for seed in range(choices.seeds))
     return scores([shelf.take(training(one, data, conditions, test=test), watch) for one in seeds], choices.split)
@@ -166,6 +166,8 @@ def write_page() -> None:
         spread = f" ± {row['std']:.2f}" if row["std"] is not None else ""
         choice = ", ".join(str(row[key]) for key in ("elmo", "layers") if row[key] is not None)
         choice += f", λ {row['lambda']:g}" if row["lambda"] is not None else ""
+        choice += ", biLM fine-tuned" if "finetuned" in row else ""
+        less += f" (p {row['p']:.4f})" if row.get("p") is not None else ""
         theirs = TABLE_1.get(row["task"]) if row["elmo"] == PLACES.get(row["task"]) else None
         paper = "–" if theirs is None else f"{theirs.relative} %"
         score = f"{row['mean']:.2f}{spread}"
@@ -175,7 +177,7 @@ def write_page() -> None:
     fill_in("tasks.md", "table", table(head, lines) if lines else "No row has been run yet.")
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     print(line, flush=True)
 
 
@@ -201,7 +203,7 @@ def main() -> None:
         for task in choices.task or TASKS:
             for row in sense_rows(choices, elmo) if task == SENSES else task_rows(choices, task, elmo):
                 keep_row(row)
-                _say(json.dumps(row, ensure_ascii=False))
+                say(json.dumps(row, ensure_ascii=False))
     write_page()
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from polyseme.tasks.data_files import DataFiles
-    from polyseme.tasks.definition import Definition
+    from polyseme.tasks.definition import Definition, Preset
     from polyseme.tasks.trained_task import Task
 
 #: What a file holds, by the end of its name; any other is in the task's own format, and a text may turn out to be.
@@ -38,8 +38,9 @@ def train(
         Path | None, typer.Option("--dev", help="The file to look at after each epoch.", metavar="FILE")
     ] = None,
     budget: Annotated[
-        Literal["paper", "cpu"], typer.Option(help="The paper's sizes, or what trains in minutes on two cores.")
-    ] = "paper",
+        Literal["paper", "cpu"] | None,
+        typer.Option(help="The paper's sizes, or what trains in minutes on two cores; cpu unless there is a GPU."),
+    ] = None,
     elmo: Annotated[
         Literal["none", "input", "output", "both"] | None, typer.Option(help="Where ELMo enters; as the task has it.")
     ] = None,
@@ -54,6 +55,10 @@ def train(
     finetune_bilm: Annotated[
         bool | None, typer.Option(help="Train the biLM with the task; without, it stays as it is.")
     ] = None,
+    adapt_bilm: Annotated[
+        int,
+        typer.Option(help="First fine-tune the biLM on the task's training text, so many passes.", metavar="PASSES"),
+    ] = 0,
     model: Annotated[
         str | None, typer.Option(help="A name (polyseme models), a folder, a file, an address or a hub id; en.")
     ] = None,
@@ -99,12 +104,14 @@ def train(
       polyseme task train ner --data names --budget cpu --elmo none --set hidden=50 --out baseline
     """
     from polyseme.cli.torch_threads import use_threads
+    from polyseme.device import choose_device
     from polyseme.settings import read_changes, read_toml, with_values
     from polyseme.tasks.registry import find_task
     from polyseme.tasks.run import TaskPlan, train_task
     from polyseme.tasks.vectors.static import named_vectors
 
     definition = find_task(task)
+    budget = budget or ("cpu" if choose_device("auto") == "cpu" else "paper")
     choices = {
         "elmo": elmo,
         "layers": layers,
@@ -124,9 +131,11 @@ def train(
     preset = with_values(preset, {**written, **read_changes(preset, change or [], what), **given}, what)
     files = _data(definition, data, train_file, dev_file)
     use_threads(threads)
+    if adapt_bilm and preset.inputs.elmo != "none":
+        preset, lang = _adapted(task, files, preset, out, adapt_bilm, lang, seed, threads, quiet)
     plan = TaskPlan(task, files, out, preset, budget, seed, device, lang, state, cache)
     try:
-        finished = train_task(plan, resume=resume, watch=shown_training(quiet))
+        finished = train_task(plan, resume=resume, watch=shown_training(quiet, preset.training))
     except KeyboardInterrupt:
         if not quiet:
             typer.echo("interrupted; go on with the same command and --resume", err=True)
@@ -134,6 +143,44 @@ def train(
     print_scores(finished.scores, as_json, {"mixes": finished.mixes})
     if not quiet:
         print_summary(finished, out, definition.metric)
+
+
+def _adapted(
+    task: str,
+    files: DataFiles,
+    preset: Preset[Any],
+    out: Path,
+    passes: int,
+    lang: str | None,
+    seed: int,
+    threads: int | None,
+    quiet: bool,
+) -> tuple[Preset[Any], str]:
+    """The preset with the biLM that has read the task's training text, and how text is split."""
+    from polyseme.elmo import Elmo
+    from polyseme.reproduce.adapted import adapt_bilm
+    from polyseme.settings import with_values
+    from polyseme.text.own_tokenizer import language_name
+
+    elmo = Elmo.from_pretrained(preset.inputs.model, lang=lang)
+
+    def say(line: str) -> None:
+        if not quiet:
+            typer.echo(line, err=True)
+
+    found = adapt_bilm(
+        task,
+        files,
+        preset.inputs.model,
+        out / "bilm",
+        passes=passes,
+        split=elmo.split,
+        seed=seed,
+        threads=threads or 2,
+        said=say,
+    )
+    say(f"perplexity of the dev text: {found.before:.1f} before, {found.after:.1f} after")
+    return with_values(preset, {"inputs.model": str(found.model.resolve())}, "the task"), language_name(elmo.lang)
 
 
 def _data(definition: Definition[Any, Any], folder: Path | None, train: Path | None, dev: Path | None) -> DataFiles:

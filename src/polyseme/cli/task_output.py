@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from polyseme.cli.bars import shown_duration
 from polyseme.cli.printing import bar, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from polyseme.tasks.definition import TrainingChoices
     from polyseme.tasks.run import Finished
     from polyseme.tasks.scores import Scores
     from polyseme.tasks.training import TaskWatch, TrainingProgress
 
 
-def shown_training(quiet: bool) -> TaskWatch:
-    """A line for each look at dev."""
+def shown_training(quiet: bool, choices: TrainingChoices | None = None) -> TaskWatch:
+    """A line for each look at dev; where the choices are known, how long it takes in all."""
     from polyseme.tasks.training import TaskWatch
 
     if quiet:
@@ -32,6 +34,9 @@ def shown_training(quiet: bool) -> TaskWatch:
         last = progress.history[-1]
         values = ", ".join(f"{name} {value:.2f}" for name, value in scores.values.items())
         best = " (best)" if progress.stale == 0 else ""
+        if choices is not None and progress.epoch == 1 and not progress.finished(choices):
+            longest = shown_duration(progress.seconds * choices.epochs)
+            say(f"at most {choices.epochs} epochs, which would take about {longest}")
         say(f"epoch {progress.epoch}: loss {last['loss']:.4f}, dev {values}{best}, {last['seconds']:.0f} s")
 
     return TaskWatch(said=say, looked=looked)

@@ -83,9 +83,9 @@ def training(run: TaskRun, data: DataFiles, conditions: Conditions, *, test: Pat
         _ensure_trained(plan, conditions, watch)
         scores = json.loads((plan.out / SCORES).read_text(encoding="utf-8"))
         history = json.loads((plan.out / HISTORY).read_text(encoding="utf-8"))
-        kept = ("values", "mixes", "examples", "epochs", "best_epoch", "seconds")
+        kept = ("values", "mixes", "examples", "epochs", "best_epoch", "stopped_by", "seconds")
         score = scores["values"][find_task(run.task).metric]
-        found = {"score": score, **{key: scores[key] for key in kept}, "history": [one["dev"] for one in history]}
+        found = {"score": score, **{key: scores.get(key) for key in kept}, "history": [one["dev"] for one in history]}
         return found if test is None else {**found, "test": _tested(plan, conditions, test)}
 
     seconds = conditions.seconds * min(1.0, run.share * _stretch(run.share) + 0.1)
@@ -155,6 +155,10 @@ def _ensure_trained(plan: TaskPlan, conditions: Conditions, watch: TaskWatch) ->
 
 
 def _tested(plan: TaskPlan, conditions: Conditions, test: Path) -> Result:
-    """The scores of a trained network on a test set."""
-    scores = Task.load(plan.out, model=conditions.model, device=conditions.device).evaluate(test)
-    return {"score": scores.values[find_task(plan.task).metric], "values": scores.values}
+    """The scores of a trained network on a test set, and what each example adds to them."""
+    task, definition = Task.load(plan.out, model=conditions.model, device=conditions.device), find_task(plan.task)
+    examples, answers = task.answered(test)
+    values = definition.score(answers, examples).values
+    tallies = [definition.tally(answer, example) for answer, example in zip(answers, examples, strict=True)]
+    columns = [[round(number, 4) for number in column] for column in zip(*tallies, strict=True)]
+    return {"score": values[definition.metric], "values": values, "tallies": columns}

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
+import numpy as np
 from msgspec import Meta
 from torch import Tensor, nn
 
@@ -23,7 +24,7 @@ from polyseme.errors import ConfigError
 from polyseme.settings import Count, Natural, NotNegative, Positive, Share, checked
 from polyseme.tasks.data_files import DataFiles, find_data
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.scores import Scores
+from polyseme.tasks.scores import Floats, Scores
 from polyseme.text.tokenization import Sentence
 
 E = TypeVar("E")  #: an example: a frozen dataclass, with its gold answer or None in its place
@@ -142,6 +143,18 @@ class Definition(ABC, Generic[E, S]):
     @abstractmethod
     def score(self, predictions: Sequence[Any], examples: Sequence[E]) -> Scores:
         """Predictions against gold, by the task's official definition."""
+
+    def tally(self, prediction: Any, example: E) -> tuple[float, ...]:
+        """Numbers of one example that add up over examples to what the metric is made of.
+
+        Scores on many samples of a test set, which tell what is significant, are sums of them. Unless a task says
+        otherwise, its metric is a mean over examples.
+        """
+        return self.score([prediction], [example]).values[self.metric] / 100, 1.0
+
+    def from_tallies(self, sums: Floats) -> Floats:
+        """Sums of tallies [..., K] → the metric in percent [...]"""
+        return 100 * sums[..., 0] / np.maximum(sums[..., 1], 1)
 
     @abstractmethod
     def record(self, example: E, prediction: Any) -> dict[str, Any]:

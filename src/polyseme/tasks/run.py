@@ -265,6 +265,7 @@ def _finish(plan: TaskPlan, place: Workplace, trained_on: int, dev: list[Any], p
         "examples": {"train": trained_on, "dev": len(dev)},
         "epochs": progress.epoch,
         "best_epoch": progress.best_epoch,
+        "stopped_by": progress.stopped_by(plan.preset.training),
         "seconds": round(progress.seconds, 1),
     }
     write_json(plan.out / SCORES, summary)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from polyseme.errors import MissingExtra
 from polyseme.jobs.atomic import replace_when_complete
+
+Floats = npt.NDArray[np.float64]
 
 #: Beyond these a picture cannot be read; the most frequent classes are shown.
 LARGEST_PICTURE = 40
@@ -49,6 +54,19 @@ def precision_recall_f1(right: int, predicted: int, gold: int) -> dict[str, floa
     return {"precision": precision, "recall": recall, "f1": f1, "support": gold}
 
 
+def f1_of(sums: Floats) -> Floats:
+    """Sums of (right, predicted, gold) [..., 3] → F1 in percent [...]"""
+    right, predicted, gold = np.moveaxis(sums, -1, 0)
+    f1: Floats = 200 * right / np.maximum(predicted + gold, 1)
+    return f1
+
+
+def span_tally(predicted: Iterable[Any], gold: Iterable[Any]) -> tuple[float, ...]:
+    """(right, predicted, gold) of one example."""
+    found, there = set(predicted), set(gold)
+    return len(found & there), len(found), len(there)
+
+
 def label_scores(gold: Sequence[str], predicted: Sequence[str]) -> Scores:
     """Accuracy over single labels, precision, recall and F1 of each, and the confusion matrix."""
     right = Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)
@@ -64,7 +82,6 @@ def label_scores(gold: Sequence[str], predicted: Sequence[str]) -> Scores:
 def draw_confusion(confusion: Confusion, path: Path, title: str) -> None:
     """The matrix as a PNG: gold classes down, predicted across, each row coloured by its shares."""
     try:
-        import numpy as np
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("the picture of a confusion matrix", "tasks") from None

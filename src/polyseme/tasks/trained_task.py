@@ -118,11 +118,16 @@ class Task:
 
     def evaluate(self, path: str | Path) -> Scores:
         """The scores on a file in the task's format."""
+        examples, answers = self.answered(path)
+        return self.definition.score(answers, examples)
+
+    def answered(self, path: str | Path) -> tuple[list[Any], list[Any]]:
+        """The examples of a file, and what is predicted of each."""
         examples = self.definition.read(Path(path), self.split)
         if not examples:
             raise InputError(f"{path} holds nothing to score")
         self.definition.check_gold(examples, str(path))
-        return self.definition.score([answer for _, answer in self.answer(examples)], examples)
+        return examples, [answer for _, answer in self.answer(examples)]
 
     def split(self, text: str) -> list[Sentence]:
         return split_text(text, self._language)

@@ -52,6 +52,10 @@ class TrainingProgress:
     def finished(self, choices: TrainingChoices) -> bool:
         return self.epoch >= choices.epochs or (self.epoch > 0 and self.stale >= choices.patience)
 
+    def stopped_by(self, choices: TrainingChoices) -> str:
+        """ "patience" where dev had stopped getting better, "epochs" where there were no more of them."""
+        return "patience" if self.epoch > 0 and self.stale >= choices.patience else "epochs"
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self) | {"best": self.best if self.history else None}
 

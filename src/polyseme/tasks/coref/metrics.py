@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
 from polyseme.errors import MissingExtra
+from polyseme.tasks.scores import Floats
 
 Mention = tuple[int, int]
 Chain = Sequence[Mention]
@@ -80,6 +81,22 @@ def score_chains(documents: Iterable[tuple[Sequence[Chain], Sequence[Chain]]]) -
         scores |= {name: 100 * total.f1, f"{name}_recall": 100 * total.recall}
         scores |= {f"{name}_precision": 100 * total.precision}
     return scores
+
+
+def chain_tally(predicted: Sequence[Chain], gold: Sequence[Chain]) -> tuple[float, ...]:
+    """The fractions of one document, three metrics one after another: they add up over documents."""
+    return tuple(value for metric in METRICS.values() for value in astuple(metric(predicted, gold)))
+
+
+def conll_of(sums: Floats) -> Floats:
+    """Sums of such fractions [..., 12] → the mean F1 in percent [...]"""
+    parts = sums.reshape(*sums.shape[:-1], len(METRICS), 4)
+    recall = parts[..., 0] / np.maximum(parts[..., 1], 1)  # where nothing is there, nothing was found
+    precision = parts[..., 2] / np.maximum(parts[..., 3], 1)
+    both = recall + precision
+    f1 = np.divide(2 * recall * precision, both, out=np.zeros_like(both), where=both > 0)
+    mean: Floats = 100 * f1.mean(axis=-1)
+    return mean
 
 
 def _chain_of(chains: Sequence[Chain]) -> dict[Mention, int]:

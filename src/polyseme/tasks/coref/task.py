@@ -20,12 +20,12 @@ from polyseme.tasks.coref.data import (
     read_coref,
     without_singletons,
 )
-from polyseme.tasks.coref.metrics import score_chains
+from polyseme.tasks.coref.metrics import chain_tally, conll_of, score_chains
 from polyseme.tasks.coref.network import CorefSizes, DocumentBatch, SpanRanker
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.paragraphs import text_batch
-from polyseme.tasks.scores import Scores
+from polyseme.tasks.scores import Floats, Scores
 from polyseme.tasks.tagged import breaks_columns, tokens_of
 
 PRESETS = {
@@ -93,6 +93,13 @@ class Coref(Definition[CorefDocument, CorefSizes]):
         found = [[[(start, end) for start, end in chain] for chain in chains] for chains in predictions]
         gold = [list(example.chains.values()) for example in examples]
         return Scores(score_chains(zip(found, gold, strict=True)))
+
+    def tally(self, prediction: Any, example: CorefDocument) -> tuple[float, ...]:
+        found = [[(start, end) for start, end in chain] for chain in prediction]
+        return chain_tally(found, list(example.chains.values()))
+
+    def from_tallies(self, sums: Floats) -> Floats:
+        return conll_of(sums)
 
     def record(self, example: CorefDocument, prediction: Any) -> dict[str, Any]:
         words = example.words

@@ -14,7 +14,7 @@ from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.crf import CRF
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes
-from polyseme.tasks.scores import Scores
+from polyseme.tasks.scores import Floats, Scores, f1_of, span_tally
 from polyseme.tasks.spans import Scheme, Span, is_tag, span_scores, spans_of, tags_of
 from polyseme.tasks.tagged import one_sentence, read_tagged
 
@@ -100,6 +100,12 @@ class Ner(Definition[NerSentence, TaggerSizes]):
 
     def score(self, predictions: Sequence[Any], examples: Sequence[NerSentence]) -> Scores:
         return span_scores([example.spans or () for example in examples], predictions)
+
+    def tally(self, prediction: Any, example: NerSentence) -> tuple[float, ...]:
+        return span_tally(prediction, example.spans or ())
+
+    def from_tallies(self, sums: Floats) -> Floats:
+        return f1_of(sums)
 
     def record(self, example: NerSentence, prediction: Any) -> dict[str, Any]:
         entities = [

@@ -106,6 +106,10 @@ class Pos(Definition[PosSentence, TaggerSizes]):
         gold = list(chain.from_iterable(example.tags or () for example in examples))
         return label_scores(gold, list(chain.from_iterable(predictions)))
 
+    def tally(self, prediction: Any, example: PosSentence) -> tuple[float, ...]:
+        gold = example.tags or ()
+        return float(sum(a == b for a, b in zip(prediction, gold, strict=True))), float(len(gold))
+
     def record(self, example: PosSentence, prediction: Any) -> dict[str, Any]:
         return {"tokens": list(example.tokens), "tags": prediction}
 

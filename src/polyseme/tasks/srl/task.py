@@ -13,7 +13,7 @@ import torch
 from polyseme.errors import InputError
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.scores import Scores, precision_recall_f1
+from polyseme.tasks.scores import Floats, Scores, f1_of, precision_recall_f1
 from polyseme.tasks.spans import Span, span_confusion, tags_of
 from polyseme.tasks.srl.data import (
     VERB,
@@ -118,6 +118,14 @@ class Srl(Definition[SrlExample, SrlSizes]):
         values["predicate_f1"] = precision_recall_f1(*places)["f1"]
         confusion = span_confusion([_without_verb(spans) for spans in gold], [_without_verb(s) for s in predicted])
         return Scores(values, {role: precision_recall_f1(*score) for role, score in roles.items()}, confusion)
+
+    def tally(self, prediction: Any, example: SrlExample) -> tuple[float, ...]:
+        assert example.gold is not None, "a score needs roles"
+        gold = [frame.spans for frame in example.gold.frames]
+        return tuple(map(float, score_roles([_spans(frame) for frame in prediction["frames"]], gold)[0]))
+
+    def from_tallies(self, sums: Floats) -> Floats:
+        return f1_of(sums)
 
     def record(self, example: SrlExample, prediction: Any) -> dict[str, Any]:
         frames = []

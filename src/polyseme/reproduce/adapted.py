@@ -1,0 +1,74 @@
+"""A biLM fine-tuned on a task's own training text, before the task is trained: the paper's appendix.
+
+OUT/train.txt, dev.txt    the task's sentences      OUT/corpus    prepared      OUT/run    as of `polyseme finetune`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyseme.elmo import Elmo
+from polyseme.jobs.atomic import replace_when_complete
+from polyseme.pretrain.corpus.corpus import open_corpus
+from polyseme.pretrain.corpus.preparation import prepare
+from polyseme.pretrain.recipe import load_recipe
+from polyseme.pretrain.training.finetuning import finetune
+from polyseme.pretrain.training.pretraining import RunPlan
+from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.definition import Split
+from polyseme.tasks.registry import find_task
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """The model, and its perplexity on the task's dev text before and after, over the words of its training text."""
+
+    model: Path
+    before: float
+    after: float
+
+
+def adapt_bilm(
+    task: str,
+    data: DataFiles,
+    model: str,
+    out: Path,
+    *,
+    passes: int,
+    split: Split | None = None,
+    seed: int = 0,
+    threads: int = 2,
+    said: Callable[[str], None] = lambda line: None,
+) -> Adapted:
+    """Fine-tune ``model`` on the text of a task for so many passes; what was begun goes on, what is done is read."""
+    split = split or Elmo.from_pretrained(model).split
+    out.mkdir(parents=True, exist_ok=True)
+    definition = find_task(task)
+    tokens = 0
+    for name, path in (("train", data.train), ("dev", data.dev)):
+        examples = definition.read(path, split)
+        count = _write(out / f"{name}.txt", (s for example in examples for s in definition.sentences(example)))
+        tokens = tokens or count
+    corpus = out / "corpus"
+    if not corpus.exists():
+        prepare([out / "train.txt"], corpus, lang="whitespace", workers=1)
+    said(f"the biLM reads the task's {tokens:,} training tokens, {passes} times")
+    changes = [f"budget.tokens={passes * tokens}", f"budget.validate_every={tokens}", f"budget.softmax_tokens={tokens}"]
+    recipe = load_recipe("finetune", changes)
+    if recipe.softmax.negatives >= len(open_corpus(corpus).vocabulary):  # too few words to draw from
+        recipe = load_recipe("finetune", [*changes, "softmax.kind=full"])
+    plan = RunPlan(corpus, out / "run", recipe, valid=out / "dev.txt", init=model, seed=seed, threads=threads)
+    outcome = finetune(plan, resume=(out / "run").exists())
+    before = (outcome.fitted or outcome.before)["average"]
+    return Adapted(outcome.model, before, outcome.after["average"])
+
+
+def _write(path: Path, sentences: Iterable[Sequence[str]]) -> int:
+    """Each distinct sentence once, a line each, tokens between spaces; the number of tokens."""
+    lines = dict.fromkeys(" ".join("".join(token.split()) for token in tokens if token.strip()) for tokens in sentences)
+    with replace_when_complete(path) as file:
+        for line in filter(None, lines):
+            file.write(f"{line}\n".encode())
+    return sum(line.count(" ") + 1 for line in lines if line)

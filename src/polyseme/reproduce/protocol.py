@@ -1,0 +1,98 @@
+"""One protocol for both arms, the baseline and ELMo: the same grid, the same trials, then training until dev says stop.
+
+    1. TRIALS     every point of GRID, for each arm, on TRIAL_SHARE of the training data, one seed, scored on dev
+    2. CHOICE     of each arm the best trial; of equals the first
+    3. RUNS       that choice on all the data with every seed, until dev has not improved for PATIENCE epochs
+    4. TEST       read once, by the runs; p by a paired bootstrap over its items
+
+docs/tasks.md says why. What a preset holds beside the grid (sizes, rates, batches) is the same in both arms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from polyseme.reproduce.measurement import Measurement
+from polyseme.reproduce.significance import paired_bootstrap
+from polyseme.reproduce.task_runs import Conditions, TaskRun, training
+from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.inputs import Where
+from polyseme.tasks.registry import find_task
+
+#: What is tried, for both arms of every task.
+GRID: Mapping[str, tuple[Any, ...]] = {
+    "network.dropout": (0.2, 0.5),
+    "inputs.characters": (50, 128),
+    "inputs.word_vectors": ("frozen", "trained"),
+}
+TRIAL_SHARE = 0.2
+TRIAL_SEED = 0
+#: Epochs that no run should reach: dev ends them. A trial has smaller epochs, and as many.
+LONGEST = 100
+PATIENCE = 5
+HALVE_AFTER = 2
+#: Seeds of the two arms of Table 1; of the other rows of Tables 2 and 3; of Figure 2.
+TABLE_1_SEEDS, TABLE_2_SEEDS, FIGURE_2_SEEDS = 3, 2, 1
+
+Choice = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A task with ELMo, or without it; ``where`` is as the paper has it."""
+
+    task: str
+    where: Where
+
+    @property
+    def run(self) -> TaskRun:
+        return TaskRun(self.task, self.where, seed=TRIAL_SEED)
+
+
+def trials() -> list[Choice]:
+    """All points of the grid, in its order."""
+    return [dict(zip(GRID, point, strict=True)) for point in product(*GRID.values())]
+
+
+def until_dev_says_stop() -> Choice:
+    """What all trials and runs have in common."""
+    return {"training.epochs": LONGEST, "training.patience": PATIENCE, "training.halve_after": HALVE_AFTER}
+
+
+def trial(arm: Arm, choice: Choice, data: DataFiles, conditions: Conditions) -> Measurement:
+    """One point of the grid; SQuAD has a share of its paragraphs, as its biLM reads whole paragraphs."""
+    sizes = find_task(arm.task).presets[conditions.preset].network
+    name = "network.paragraphs" if hasattr(sizes, "paragraphs") else "training.share"
+    share = TRIAL_SHARE * getattr(sizes, "paragraphs", 1.0)
+    changes = {**conditions.changes, **until_dev_says_stop(), name: share, **choice}
+    seconds = conditions.seconds * TRIAL_SHARE
+    return training(arm.run, data, replace(conditions, changes=changes, seconds=seconds))
+
+
+def best(choices: Sequence[Choice], scores: Sequence[float]) -> Choice:
+    """The choice with the best score on dev; of equals the first."""
+    return choices[max(range(len(choices)), key=lambda number: (scores[number], -number))]
+
+
+def runs(
+    run: TaskRun, choice: Choice, data: DataFiles, conditions: Conditions, *, seeds: int, judged: bool = True
+) -> Iterator[Measurement]:
+    """A row of a table: the choice of its arm on all the data, a run for each seed.
+
+    ``judged`` runs meet the test set; where there is none, as for SQuAD, dev takes its place.
+    """
+    changes = {**conditions.changes, **until_dev_says_stop(), **choice}
+    test = (data.test or data.dev) if judged else None
+    for seed in range(seeds):
+        yield training(replace(run, seed=seed), data, replace(conditions, changes=changes), test=test)
+
+
+def significance(task: str, baseline: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> float:
+    """p of results that hold the tallies of their test items."""
+    sides = [[np.array(result["test"]["tallies"], float).T for result in side] for side in (baseline, other)]
+    return paired_bootstrap(sides[0], sides[1], find_task(task).from_tallies)

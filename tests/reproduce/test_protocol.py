@@ -1,0 +1,84 @@
+"""The protocol of the tasks: both arms alike, choices by dev, and a p that knows a difference from luck."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.toy_names import write_names
+from polyseme.reproduce.measurement import Shelf
+from polyseme.reproduce.protocol import GRID, LONGEST, PATIENCE, Arm, best, runs, significance, trial, trials
+from polyseme.reproduce.significance import paired_bootstrap
+from polyseme.reproduce.task_runs import Conditions, TaskRun
+from polyseme.tasks.coref.metrics import chain_tally, conll_of, score_chains
+from polyseme.tasks.data_files import DataFiles, find_data
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.training import TaskWatch
+
+SMALL = {"static": "none", "hidden": 8, "depth": 1, "batch": 4, "rate": 0.02, "elmo": "none"}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataFiles:
+    return find_data(write_names(tmp_path / "names"))
+
+
+def test_both_arms_have_the_same_trials(data: DataFiles, tmp_path: Path) -> None:
+    conditions = Conditions(tmp_path, None, "en", changes={"static": "none"})
+    arms = [[trial(Arm("ner", where), choice, data, conditions) for choice in trials()] for where in ("none", "input")]
+    assert len(trials()) == 8 == np.prod([len(values) for values in GRID.values()])
+    for baseline, elmo in zip(*arms, strict=True):
+        for part in ("network", "training", "data"):
+            assert baseline.settings[part] == elmo.settings[part]
+        for name in ("characters", "word_vectors"):
+            assert baseline.settings["inputs"][name] == elmo.settings["inputs"][name]
+        assert baseline.settings["training"]["share"] == 0.2
+        assert (baseline.settings["training"]["epochs"], baseline.settings["training"]["patience"]) == (
+            LONGEST,
+            PATIENCE,
+        )
+    assert len({one.digest for arm in arms for one in arm}) == 16
+
+
+def test_the_best_trial_is_chosen_and_of_equals_the_first() -> None:
+    choices = trials()
+    assert best(choices, [1, 3, 2, 3, 0, 0, 0, 0]) == choices[1]
+
+
+def test_a_run_says_how_it_ended_and_what_its_items_add_up_to(data: DataFiles, tmp_path: Path) -> None:
+    conditions = Conditions(tmp_path / "work", None, "en", changes=SMALL)
+    judged = replace(data, test=data.dev)
+    choice = {"network.dropout": 0.2, "inputs.characters": 8, "inputs.word_vectors": "trained", "training.epochs": 3}
+    (run,) = runs(TaskRun("ner"), choice, judged, conditions, seeds=1)
+    found = Shelf(tmp_path / "results").take(run, TaskWatch())
+    assert (found["epochs"], found["stopped_by"]) == (3, "epochs")
+    sums = np.array(found["test"]["tallies"], float).sum(axis=1)
+    assert find_task("ner").from_tallies(sums) == pytest.approx(found["test"]["score"]) == found["score"]
+    assert significance("ner", [found], [found]) == 1.0, "nothing is better than itself"
+
+
+def test_p_tells_a_difference_from_luck() -> None:
+    def right(share: float, seed: int) -> np.ndarray[Any, Any]:
+        hits = np.random.default_rng(seed).random(800) < share
+        return np.stack([hits, np.ones(800)], axis=1).astype(float)
+
+    def accuracy(sums: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return 100 * sums[..., 0] / sums[..., 1]
+
+    worse, better = [right(0.70, seed) for seed in range(3)], [right(0.80, seed) for seed in range(3, 6)]
+    assert paired_bootstrap(worse, better, accuracy) < 0.001
+    assert paired_bootstrap(better, worse, accuracy) > 0.99
+    assert 0.05 < paired_bootstrap(worse, [right(0.70, seed) for seed in range(6, 9)], accuracy) < 0.95
+
+
+def test_chains_add_up_over_documents() -> None:
+    documents = [
+        ([[(0, 1), (2, 3)], [(5, 6), (7, 8)]], [[(0, 1), (2, 3), (5, 6)], [(7, 8), (9, 10)]]),
+        ([[(0, 2), (3, 4)]], [[(0, 2), (3, 4), (6, 7)]]),
+    ]
+    sums = np.sum([chain_tally(*document) for document in documents], axis=0)
+    assert conll_of(sums) == pytest.approx(score_chains(documents)["conll"])
