@@ -26,8 +26,9 @@ EXAMPLES = {
     verb.__name__: re.findall(r"polyseme (.*)", help_and_examples(verb)[1])
     for verbs in VERBS.values()
     for verb in verbs
-    # test_demo_verb.py runs it, shorter; tests/serve runs what never ends, test_models_verb.py what needs a server
-    if verb.__name__ not in ("demo", "serve", "pull")
+    # test_demo_verb.py runs it, shorter; tests/serve runs what never ends, test_models_verb.py what needs a server,
+    # test_tag_verb.py what needs a task model
+    if verb.__name__ not in ("demo", "serve", "pull", "tag")
 }
 
 #: What makes an example end in seconds on a page of text.

@@ -29,6 +29,8 @@ HELP = """\
 │              neighbours, substitutes, files.                                 │
 │ embed        Turn text files of any size into vectors; killed at any moment, │
 │              the job goes on with --resume.                                  │
+│ tag          Tag names, parts of speech and roles in a text, or in files of  │
+│              any size; in a pipe: tab-separated lines.                       │
 │ models       List the models that can be named: bundled, downloaded, and     │
 │              every ELMo that was released.                                   │
 │ pull         Download a model and print its folder; one that is here is only │

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_the_examples_run_one_after_the_other() -> None:
     assert json.loads(second)["classes"]["PER"]["support"] == 1
     assert Path("confusion.png").read_bytes().startswith(b"\x89PNG")
     first, second = (run(example) for example in EXAMPLES["predict"])
-    assert set(json.loads(first.splitlines()[0])) == {"tokens", "entities"}
+    assert set(json.loads(first.splitlines()[0])) == {"line", "text", "sentences"}
     assert second == ""
     predicted = Path("predicted.txt").read_text(encoding="utf-8").split("\n\n")
     assert [len(block.splitlines()) for block in predicted[:2]] == [5, 3]
@@ -71,10 +72,17 @@ def _every_kind_of_input() -> None:
         polyseme("task", "predict", "run", "a.iob2").stdout,
     ]
     assert len(printed) == 6
-    assert len(set(printed)) == 1
+    assert len({tuple(names_in(json.loads(line))) for line in printed}) == 1
+    assert [json.loads(line).get("line") for line in printed[3:5]] == [1, 2]
     Path("bad.jsonl").write_text('["Ada"]\n\n["Ada", "left\\t"]\n', encoding="utf-8")
     assert "bad.jsonl, line 3: token 1 is" in refusal("task", "predict", "run", "bad.jsonl")
     _what_names_a_file()
+
+
+def names_in(record: dict[str, Any]) -> list[str]:
+    """The tokens, and what was found in them."""
+    (sentence,) = record.get("sentences", [record])
+    return [*sentence["tokens"], *(entity["text"] for entity in sentence["entities"])]
 
 
 def _what_names_a_file() -> None:
@@ -85,9 +93,9 @@ def _what_names_a_file() -> None:
     columns = polyseme("task", "predict", "run", "columns.txt").stdout.splitlines()
     assert [json.loads(line)["tokens"] for line in columns] == [["Ada", "left", "."]] * 2
     first, *_ = polyseme("task", "predict", "run", "columns.txt", "--kind", "text").stdout.splitlines()
-    assert json.loads(first)["tokens"] == ["Ada", "O"]
+    assert json.loads(first)["sentences"][0]["tokens"] == ["Ada", "O"]
     [line] = polyseme("task", "predict", "run", "one line.txt").stdout.splitlines()
-    assert len(json.loads(line)["tokens"]) == 4
+    assert len(json.loads(line)["sentences"][0]["tokens"]) == 4
     assert "long.txt, line 397" in refusal("task", "predict", "run", "long.txt")
     assert "names is a folder" in refusal("task", "predict", "run", "names")
     assert "standard input (-)" in refusal("task", "predict", "run", "names/tset.bio")
@@ -111,9 +119,14 @@ def test_help_ends_with_two_examples_that_parse(name: str) -> None:
 
 
 def test_every_choice_of_the_inputs_has_a_flag() -> None:
-    flags = {field.name.replace("_", "-") for field in fields(InputChoices)} - {"mix-penalty", "finetune"}
+    others = {
+        "mix_penalty": "lambda",
+        "finetune": "finetune-bilm",
+        "static": "vectors",
+        "word_vectors": "train-vectors",
+    }
     shown = polyseme("task", "train", "--help").stdout
-    for flag in {*flags, "lambda", "finetune-bilm"}:
+    for flag in (others.get(field.name, field.name.replace("_", "-")) for field in fields(InputChoices)):
         assert f"--{flag}" in shown
 
 

@@ -38,7 +38,7 @@ TASKS: dict[str, tuple[Callable[[Path], Path], str, str, str, set[str]]] = {
         "props",
         "hidden=4 depth=2 predicate_dim=2 detector=3",
         "Ada sees Bob.",
-        {"tokens", "frames"},
+        {"text", "sentences"},
     ),
     "coref": (
         lambda path: write_documents(path, 3, 0),

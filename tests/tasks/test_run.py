@@ -94,10 +94,16 @@ def test_a_task_is_loaded_and_predicts_what_it_scored(finished: tuple[TaskPlan, 
     chosen, result = finished
     task = Task.load(chosen.out)
     assert task.evaluate(names / "dev.txt").values == result.scores.values
-    (text,) = task.predict("Eve saw new Lima .")
+    (whole,) = task.predict("Eve saw new Lima .")
+    (text,) = whole["sentences"]
     (tokens,) = task.predict([["Eve", "saw", "new", "Lima", "."]])
     (listed,) = task.predict({"tokens": ["Eve", "saw", "new", "Lima", "."]})
-    assert text == tokens == listed
+    assert tokens == listed
+    assert text["tokens"] == tokens["tokens"]
+    for found, same in zip(text["entities"], tokens["entities"], strict=True):
+        assert found["text"] == whole["text"][found["start_char"] : found["end_char"]]
+        assert 0 < found["confidence"] <= 1
+        assert {name: found[name] for name in same} == same
     assert [entity["text"] for entity in text["entities"]] == ["Eve", "Lima"]
     assert task.predict([]) == []
     assert [record["tokens"] for record in task.predict([["Ada"], [], ["Bob", "."]])] == [["Ada"], [], ["Bob", "."]]
@@ -423,7 +429,11 @@ def hyphenated(text: str) -> list[Sentence]:
 def test_text_may_be_split_by_a_function_that_is_given_again(names: Path, tmp_path: Path, model: str) -> None:
     chosen = replace(plan(names, tmp_path / "run", model, epochs=1), lang=hyphenated)
     train_task(chosen)
-    assert Task.load(chosen.out, lang=hyphenated).predict("Eve-left-Lima")[0]["tokens"] == ["Eve", "left", "Lima"]
+    assert Task.load(chosen.out, lang=hyphenated).predict("Eve-left-Lima")[0]["sentences"][0]["tokens"] == [
+        "Eve",
+        "left",
+        "Lima",
+    ]
     with pytest.raises(ConfigError, match=r"split by the function .*:hyphenated here, .*; give it as lang"):
         Task.load(chosen.out).predict("Eve-left-Lima")
 

@@ -37,6 +37,7 @@ from polyseme.cli.score import score
 from polyseme.cli.senses import senses
 from polyseme.cli.serve import serve
 from polyseme.cli.substitutes import substitutes
+from polyseme.cli.tag import tag
 from polyseme.cli.task import evaluate as task_eval
 from polyseme.cli.task import predict as task_predict
 from polyseme.cli.task import train as task_train
@@ -46,7 +47,7 @@ TASKS_PANEL = "Tasks and the paper"
 
 #: The verbs as ``polyseme --help`` groups them.
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Use a model": (demo, embed, models, pull, info, convert),
+    "Use a model": (demo, embed, tag, models, pull, info, convert),
     "Make a model": (prepare, pretrain, finetune, evaluate),
     "Ask a model": (senses, neighbours, index, score, substitutes),
     "Show a model": (serve,),

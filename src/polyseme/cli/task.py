@@ -11,7 +11,7 @@ from polyseme.cli.options import Changes, Device, Quiet, ResumeRun, RunFolder, S
 from polyseme.cli.task_output import print_scores, print_summary, shown_training, write_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from polyseme.tasks.data_files import DataFiles
     from polyseme.tasks.definition import Definition, Preset
@@ -73,6 +73,9 @@ def train(
     train_vectors: Annotated[
         bool | None, typer.Option(help="Train the word vectors with the task; with none, words learn new ones.")
     ] = None,
+    word_dim: Annotated[
+        int | None, typer.Option(help="Numbers of a word's vector, where words learn new ones.")
+    ] = None,
     characters: Annotated[int | None, typer.Option(help="Filters over a token's characters; 0 for none.")] = None,
     character_dim: Annotated[int | None, typer.Option(help="Numbers of a character.")] = None,
     config: Annotated[
@@ -122,6 +125,7 @@ def train(
         "model": None if model is None else from_everywhere(model),
         "static": None if vectors is None else from_everywhere(named_vectors(vectors)),
         "word_vectors": None if train_vectors is None else "trained" if train_vectors else "frozen",
+        "word_dim": word_dim,
         "characters": characters,
         "character_dim": character_dim,
     }
@@ -260,11 +264,10 @@ def predict(
     if out is not None and out.exists() and names_a_file(inputs) and Path(inputs).exists() and out.samefile(inputs):
         raise ConfigError(f"{out} is what is read here; write the predictions to another file")
     task = _load(run, model, device, threads)
-    pairs = _answers(task, inputs, kind)
     if style == "task":
-        pieces = task.definition.write(pairs)
+        pieces = task.definition.write(_answers(task, inputs, kind))
     else:
-        pieces = _json_lines(task, pairs)
+        pieces = _json_lines(task, inputs, kind)
     write_pieces(pieces, out)
 
 
@@ -273,21 +276,28 @@ def _load(run: Path, model: str | None, device: str, threads: int | None) -> Tas
     from polyseme.tasks.trained_task import Task
 
     use_threads(threads)
-    return Task.load(run, model=model, device=device)
+    return Task.load(str(run), model=model, device=device)
 
 
 def _answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, Any]]:
+    """(example, prediction) of everything in the inputs."""
+    items = _given(task, inputs, kind)
+    if items is None:
+        return task.answer(task.definition.read_to_predict(Path(inputs), task.split))
+    return task.answer(example for place, _, item in items for example in task.examples(item, place))
+
+
+def _given(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[str, dict[str, Any], Any]] | None:
+    """What to predict of, with its place and its line; None for a file in the task's own format."""
     from polyseme.cli.score import names_a_file
     from polyseme.errors import InputError
 
     if kind != "task" and not names_a_file(inputs):
-        return task.answer(task.examples(_item(inputs, kind, "the text")))
+        return iter([("", {}, _item(inputs, kind, "the text"))])
     if kind != "task" and inputs != "-" and not Path(inputs).exists():
         raise InputError(f"{inputs} does not exist; if it is a text and no file, give it on standard input (-)")
     kind = kind or _kind_of(inputs, task)
-    if kind == "task":
-        return task.answer(task.definition.read_to_predict(Path(inputs), task.split))
-    return task.answer(example for place, item in _items(inputs, kind) for example in task.examples(item, place))
+    return None if kind == "task" else _items(inputs, kind)
 
 
 def _kind_of(name: str, task: Task) -> str:
@@ -334,8 +344,8 @@ def _whole_sentences(lines: list[str]) -> list[str]:
     return lines[: empty[-1]] if empty and len(lines) == HEAD else lines
 
 
-def _items(name: str, kind: str) -> Iterator[tuple[str, Any]]:
-    """What the lines of a file hold, each with its place: texts, lists of tokens, or JSON."""
+def _items(name: str, kind: str) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """What the lines of a file hold, each with its place and its number: texts, lists of tokens, or JSON."""
     from polyseme.text.compression import open_bytes
     from polyseme.text.lines import read_lines
 
@@ -343,7 +353,7 @@ def _items(name: str, kind: str) -> Iterator[tuple[str, Any]]:
         for number, line in enumerate(read_lines(stream, name), start=1):
             place = f"{'standard input' if name == '-' else name}, line {number}"
             if line.strip():
-                yield place, _item(line, kind, place)
+                yield place, {"line": number}, _item(line, kind, place)
 
 
 def _item(line: str, kind: str | None, place: str) -> Any:
@@ -363,8 +373,14 @@ def _item(line: str, kind: str | None, place: str) -> Any:
     return item
 
 
-def _json_lines(task: Task, pairs: Iterable[tuple[Any, Any]]) -> Iterator[str]:
+def _json_lines(task: Task, inputs: str, kind: str | None) -> Iterator[str]:
     import json
 
-    for example, answer in pairs:
-        yield json.dumps(task.definition.record(example, answer), ensure_ascii=False) + "\n"
+    items = _given(task, inputs, kind)
+    records: Iterator[dict[str, Any]]
+    if items is None:
+        records = (task.definition.record(*pair) for pair in _answers(task, inputs, "task"))
+    else:
+        records = task.records(items)
+    for record in records:
+        yield json.dumps(record, ensure_ascii=False) + "\n"

@@ -94,6 +94,7 @@ class Definition(ABC, Generic[E, S]):
     name: ClassVar[str]  #: "ner"
     title: ClassVar[str]  #: what it does, in a few words
     metric: ClassVar[str]  #: the score that training looks at, one of ``Scores.values``; higher is better
+    by_sentence: ClassVar[bool] = False  #: whether each sentence of a text is an example of its own
     suffixes: ClassVar[tuple[str, ...]] = ()  #: of its files, the best first; () for any
     presets: ClassVar[Mapping[str, Preset[Any]]]  #: "paper" and "cpu"
 

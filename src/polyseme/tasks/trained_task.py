@@ -1,7 +1,7 @@
 """``Task``: a trained model, ready to predict.
 
-tagger = Task.load("run")
-tagger.predict("Ada Lovelace was born in London.")    # one record a sentence
+tagger = Task.load("run")                              # or one of the box: Task.load("en/ner")
+tagger.predict("Ada Lovelace was born in London.")    # one record, with its sentences
 tagger.evaluate("test.iob2.xz").values["f1"]
 """
 
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from polyseme.elmo import Elmo
 from polyseme.errors import FormatError, InputError, PolysemeError
 from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.windows import windows
+from polyseme.tasks.bundled_tasks import find_run
 from polyseme.tasks.definition import Definition, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.layer_cache import LayerCache
@@ -30,6 +32,7 @@ from polyseme.tasks.registry import find_task
 from polyseme.tasks.run_description import KnownModel, RunDescription
 from polyseme.tasks.scores import Scores
 from polyseme.tasks.snapshots import load_network
+from polyseme.tasks.text_records import text_record
 from polyseme.tasks.training import Workplace, predict
 from polyseme.tasks.vectors.learned import LearnedWords
 from polyseme.tasks.vectors.static import StaticVectors
@@ -41,6 +44,26 @@ VOCABULARIES, NETWORK = "vocabularies.json", "model.safetensors"
 WINDOW, WINDOW_TOKENS = 2048, 40_000
 
 Item = str | Sequence[str] | dict[str, Any]
+
+
+@dataclass
+class _Waiting:
+    """An item whose answers are not all there."""
+
+    about: dict[str, Any]
+    text: str | None
+    sentences: list[Sentence]
+    expected: int
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.records) == self.expected
+
+    def finished(self) -> list[dict[str, Any]]:
+        if self.text is None:
+            return [self.about | record for record in self.records]
+        return [self.about | text_record(self.text, self.sentences, self.records)]
 
 
 class Task:
@@ -58,11 +81,12 @@ class Task:
     def load(
         cls, run: str | Path, *, model: str | None = None, device: str = "cpu", lang: Language | None = None
     ) -> Task:
-        """Read a run folder; ``model`` says where the biLM is, if it is no longer where it was.
+        """Read a run folder, or a task model of the box by its name ("en/ner").
 
+        ``model`` says where the biLM is, if it is no longer where it was.
         ``lang`` says how text is split, if not as it was for training; needed where that was a function.
         """
-        folder = Path(run)
+        folder = find_run(run)
         about = RunDescription.read(folder)
         definition, choices = find_task(about.task), about.inputs
         words = json.loads((folder / VOCABULARIES).read_text(encoding="utf-8"))
@@ -82,19 +106,50 @@ class Task:
         return self.place.definition
 
     def predict(self, items: str | dict[str, Any] | Iterable[Item]) -> list[dict[str, Any]]:
-        """A text or JSON object, or many → one record for each example in them, in order.
+        """A text or JSON object, or many → their records, in order: docs/tasks.md says what one holds.
 
         Of many, each is a text, a list of tokens, or an object with the fields that docs/tasks.md names.
         """
         if not isinstance(items, Iterable):
             raise InputError(f"a text, an object or a list of them can be predicted of, not {items!r:.60}")
-        pairs = self.answer(self.examples(items)) if isinstance(items, str | dict) else self.stream(items)
-        return [self.definition.record(example, answer) for example, answer in pairs]
+        if isinstance(items, str | dict):
+            return list(self.records([("", {}, items)]))
+        return list(self.records((f"item {number}", {}, item) for number, item in enumerate(items, start=1)))
 
     def stream(self, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """(example, prediction) one by one, in constant memory; an error says which item it is about, from 1."""
         numbered = enumerate(items, start=1)
         return self.answer(example for number, item in numbered for example in self.examples(item, f"item {number}"))
+
+    def records(self, items: Iterable[tuple[str, dict[str, Any], Any]]) -> Iterator[dict[str, Any]]:
+        """(its place for errors, what its record begins with, item) → records in order, in constant memory.
+
+        A text is one record with its sentences, where a task answers sentence by sentence; other items have a record
+        for each of their examples.
+        """
+        waiting = deque[_Waiting]()
+
+        def examples() -> Iterator[Any]:
+            for place, about, item in items:
+                named = {"id": item["id"]} if isinstance(item, dict) and "id" in item else {}
+                text = self._text(item)
+                sentences = [] if text is None else self.split(text)
+                parts = [item] if text is None else [sentence.tokens for sentence in sentences]
+                found = [example for part in parts for example in self.examples(part, place)]
+                waiting.append(_Waiting(about | named, text, sentences, len(found)))
+                yield from found
+
+        for example, answer in self.answer(examples()):
+            while waiting[0].is_complete:
+                yield from waiting.popleft().finished()
+            waiting[0].records.append(self.definition.record(example, answer))
+        for rest in waiting:
+            yield from rest.finished()
+
+    def _text(self, item: Any) -> str | None:
+        """The text of an item whose sentences are examples, each by itself."""
+        text = item.get("text") if isinstance(item, dict) and "tokens" not in item else item
+        return text if isinstance(text, str) and self.definition.by_sentence else None
 
     def examples(self, item: Any, place: str = "") -> list[Any]:
         """What is to be predicted of a text, a list of tokens or an object; an error begins with its ``place``."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.found import FoundSpan, sure
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.crf import CRF
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes
@@ -42,8 +43,14 @@ class NerNetwork(Tagger):
         return loss.mean()
 
     def predict(self, batch: TaggerBatch) -> list[list[Span]]:
-        paths = self.crf.best(self.scores(batch.tokens), batch.tokens.mask)
-        return [spans_of([self.tags[tag] for tag in path], SCHEME) for path in paths]
+        scores, mask = self.scores(batch.tokens), batch.tokens.mask
+        paths = self.crf.best(scores, mask)
+        found: list[list[Span]] = []
+        for path, likely in zip(paths, self.crf.marginals(scores, mask), strict=True):  # [N, K]
+            certain = [float(likely[place, tag]) for place, tag in enumerate(path)]
+            spans = spans_of([self.tags[tag] for tag in path], SCHEME)
+            found.append([FoundSpan.of(span, certain) for span in spans])
+        return found
 
 
 PRESETS = {
@@ -68,6 +75,7 @@ class Ner(Definition[NerSentence, TaggerSizes]):
     name = "ner"
     title = "named entities"
     metric = "f1"
+    by_sentence = True
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[NerSentence]:
@@ -109,8 +117,9 @@ class Ner(Definition[NerSentence, TaggerSizes]):
 
     def record(self, example: NerSentence, prediction: Any) -> dict[str, Any]:
         entities = [
-            {"label": label, "start": start, "end": end, "text": " ".join(example.tokens[start:end])}
-            for label, start, end in prediction
+            {"label": span[0], "start": span[1], "end": span[2], "text": " ".join(example.tokens[span[1] : span[2]])}
+            | sure(span)
+            for span in prediction
         ]
         return {"tokens": list(example.tokens), "entities": entities}
 

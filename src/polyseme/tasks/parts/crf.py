@@ -68,6 +68,16 @@ class CRF(nn.Module):
             reached = torch.where(mask[:, n, None], stepped, reached)
         return torch.logsumexp(reached + end, dim=1) * mask[:, 0]
 
+    def marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """How likely each tag is at each place, whatever the others are. [B, N, K]
+
+        They are the derivatives of the normaliser, so no second pass over the sentence has to be written.
+        """
+        with torch.enable_grad():
+            given = emissions.detach().requires_grad_()
+            (found,) = torch.autograd.grad(self._normaliser(given, mask).sum(), given)
+        return found
+
     @torch.no_grad()
     def best(self, emissions: Tensor, mask: Tensor) -> list[list[int]]:
         """The likeliest allowed sequence of each sentence (Viterbi)."""

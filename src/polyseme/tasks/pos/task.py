@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from polyseme.errors import InputError
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.found import FoundLabel, sure
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes
 from polyseme.tasks.scores import Scores, label_scores
@@ -49,10 +50,13 @@ class PosNetwork(Tagger):
             self.scores(batch.tokens).flatten(0, 1), batch.tags.flatten(), ignore_index=NOT_COUNTED
         )
 
-    def predict(self, batch: TaggerBatch) -> list[list[str]]:
-        best = self.scores(batch.tokens).argmax(dim=2).tolist()  # [B, N]
-        lengths = batch.tokens.lengths.tolist()
-        return [[self.tags[tag] for tag in row[:length]] for row, length in zip(best, lengths, strict=True)]
+    def predict(self, batch: TaggerBatch) -> list[list[FoundLabel]]:
+        confidences, best = torch.softmax(self.scores(batch.tokens), dim=2).max(dim=2)  # [B, N] each
+        rows = zip(best.tolist(), confidences.tolist(), batch.tokens.lengths.tolist(), strict=True)
+        return [
+            [FoundLabel.of(self.tags[tag], share) for tag, share in zip(tags[:length], shares[:length], strict=True)]
+            for tags, shares, length in rows
+        ]
 
 
 PRESETS = {
@@ -73,6 +77,7 @@ class Pos(Definition[PosSentence, TaggerSizes]):
     name = "pos"
     title = "parts of speech"
     metric = "accuracy"
+    by_sentence = True
     suffixes = (".conllu",)
     presets = PRESETS
 
@@ -111,7 +116,8 @@ class Pos(Definition[PosSentence, TaggerSizes]):
         return float(sum(a == b for a, b in zip(prediction, gold, strict=True))), float(len(gold))
 
     def record(self, example: PosSentence, prediction: Any) -> dict[str, Any]:
-        return {"tokens": list(example.tokens), "tags": prediction}
+        confidences = [found for tag in prediction for found in sure(tag).values()]
+        return {"tokens": list(example.tokens), "tags": list(prediction), "confidences": confidences}
 
     def write(self, pairs: Iterable[tuple[PosSentence, Any]]) -> Iterator[str]:
         for example, tags in pairs:

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from polyseme.nn.dropout import Dropout
 from polyseme.tasks.definition import TaskNetwork
+from polyseme.tasks.found import FoundSpan
 from polyseme.tasks.inputs import TokenBatch, TokenInputs, TokenVectors
 from polyseme.tasks.parts.crf import CRF, FORBIDDEN
 from polyseme.tasks.parts.encoders import BiLSTM
@@ -90,8 +91,8 @@ class RoleTagger(TaskNetwork):
         answers: list[Any] = [{"frames": [], "detected": found} for found in detected]
         for start in range(0, len(pairs), FRAMES_TOGETHER):
             some = pairs[start : start + FRAMES_TOGETHER]
-            for (sentence, place), tags in zip(some, self._decode(vectors, some), strict=True):
-                spans = spans_of([self.tags[tag] for tag in tags], "IOB2")
+            for (sentence, place), (tags, certain) in zip(some, self._decode(vectors, some), strict=True):
+                spans = [FoundSpan.of(span, certain) for span in spans_of([self.tags[tag] for tag in tags], "IOB2")]
                 answers[sentence]["frames"].append({"predicate": place, "spans": spans})
         return answers
 
@@ -113,10 +114,16 @@ class RoleTagger(TaskNetwork):
         logits: Tensor = self.tag(torch.cat([encoded, vectors.output[sentences]], dim=2))
         return logits
 
-    def _decode(self, vectors: TokenVectors, pairs: list[tuple[int, int]]) -> list[list[int]]:
+    def _decode(self, vectors: TokenVectors, pairs: list[tuple[int, int]]) -> list[tuple[list[int], list[float]]]:
+        """The tags of each frame, and how likely each is by itself."""
         sentences, places = torch.tensor(pairs, device=vectors.lengths.device).unbind(1)
         scores = torch.log_softmax(self._tag_logits(vectors, sentences, places), dim=2)
         is_verb = torch.tensor([split_tag(tag)[1] == VERB for tag in self.tags], device=scores.device)  # not C-V
         rows = torch.arange(len(pairs), device=scores.device)
         scores[rows, places] = scores[rows, places].masked_fill(~is_verb, FORBIDDEN)
-        return self.decoder.best(scores, vectors.mask[sentences])
+        paths = self.decoder.best(scores, vectors.mask[sentences])
+        likely = torch.softmax(scores, dim=2)  # [F, N, tags]
+        return [
+            (path, [float(row[place, tag]) for place, tag in enumerate(path)])
+            for path, row in zip(paths, likely, strict=True)
+        ]

@@ -12,6 +12,7 @@ import torch
 
 from polyseme.errors import InputError
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.found import sure
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.scores import Floats, Scores, f1_of, precision_recall_f1
 from polyseme.tasks.spans import Span, span_confusion, tags_of
@@ -59,6 +60,7 @@ class Srl(Definition[SrlExample, SrlSizes]):
     name = "srl"
     title = "semantic roles"
     metric = "f1"
+    by_sentence = True
     suffixes = (".props", "conll", ".txt", "")
     presets = PRESETS
 
@@ -131,8 +133,9 @@ class Srl(Definition[SrlExample, SrlSizes]):
         frames = []
         for frame in prediction["frames"]:
             roles = [
-                {"role": role, "start": start, "end": end, "text": " ".join(example.words[start:end])}
-                for role, start, end in frame["spans"]
+                {"role": span[0], "start": span[1], "end": span[2], "text": " ".join(example.words[span[1] : span[2]])}
+                | sure(span)
+                for span in frame["spans"]
             ]
             frames.append({"predicate": frame["predicate"], "word": example.words[frame["predicate"]], "roles": roles})
         return {"tokens": list(example.words), "frames": frames}

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from polyseme.nn.dropout import Dropout
 from polyseme.tasks.definition import TaskNetwork
+from polyseme.tasks.found import FoundLabel
 from polyseme.tasks.inputs import TokenBatch, TokenInputs
 from polyseme.tasks.parts.attention import masked_softmax
 from polyseme.tasks.parts.encoders import BiLSTM, start_for_relu
@@ -82,5 +83,7 @@ class SstNetwork(TaskNetwork):
         assert batch.labels is not None
         return nn.functional.cross_entropy(self.scores(batch.tokens), batch.labels)
 
-    def predict(self, batch: SstBatch) -> list[str]:
-        return [self.labels[label] for label in self.scores(batch.tokens).argmax(dim=1).tolist()]
+    def predict(self, batch: SstBatch) -> list[FoundLabel]:
+        confidences, best = torch.softmax(self.scores(batch.tokens), dim=1).max(dim=1)  # [B] each
+        pairs = zip(best.tolist(), confidences.tolist(), strict=True)
+        return [FoundLabel.of(self.labels[label], share) for label, share in pairs]

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.found import sure
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.sst.data import SstSentence, read_sentiment
@@ -41,6 +42,7 @@ class Sst(Definition[SstSentence, SstSizes]):
     name = "sst"
     title = "sentiment"
     metric = "accuracy"
+    by_sentence = True
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[SstSentence]:
@@ -80,7 +82,7 @@ class Sst(Definition[SstSentence, SstSizes]):
         return label_scores([example.label or "" for example in examples], predictions)
 
     def record(self, example: SstSentence, prediction: Any) -> dict[str, Any]:
-        return {"tokens": list(example.tokens), "label": prediction}
+        return {"tokens": list(example.tokens), "label": prediction} | sure(prediction)
 
     def write(self, pairs: Iterable[tuple[SstSentence, Any]]) -> Iterator[str]:
         for example, label in pairs:

@@ -1,0 +1,170 @@
+"""Train the task models of the box, and put them beside the biLMs that they need: src/polyseme/models/tasks/LANG/TASK.
+
+    python benchmarks/bundle_tasks.py --list             what belongs in the box, and which licences forbid it
+    python benchmarks/bundle_tasks.py                    train all that may be given on; stopped, it goes on
+    python benchmarks/bundle_tasks.py en/ner ko/pos      some
+
+A task model has no word vectors but ELMo and the characters that it learned: it needs nothing but its biLM, and has a
+few megabytes. Run it again when a biLM changes: a task model refuses any other one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import torch
+
+from polyseme.jobs.atomic import replace_when_complete
+from polyseme.jobs.folders import folder_when_complete
+from polyseme.settings import with_values
+from polyseme.tasks.bundled_tasks import bundled_tasks_folder
+from polyseme.tasks.column_files import cells, read_blocks
+from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.registry import find_task
+from polyseme.tasks.run import TaskPlan, train_task
+from polyseme.tasks.spans import Span, spans_of, tags_of
+from polyseme.tasks.trained_task import Task
+from polyseme.tasks.training import TaskWatch
+from polyseme.text.tokenization import split_text
+from shared_data import DATA
+
+KEPT = ("run.json", "vocabularies.json", "static.json", "static.npy", "model.safetensors")
+#: Of all of them: no word vectors of a file, and training until dev says stop.
+COMMON = {"inputs.static": "none", "inputs.characters": 64, "training.epochs": 60, "training.patience": 5}
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """A task model of the box: its data, and what their licence says."""
+
+    task: str
+    folder: str  #: of the data sets
+    source: str
+    licence: str
+    free: bool = True  #: whether what was made of them may be given on, by their licence
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    characters: bool = False  #: one character a line, blanks too, to be put together to words
+
+
+BOX = {
+    "en/ner": Boxed("ner", "ner/uner-ewt", "Universal NER, English EWT", "CC BY-SA 4.0"),
+    "en/pos": Boxed("pos", "pos/en_ewt", "UD English EWT", "CC BY-SA 4.0"),
+    "en/srl": Boxed("srl", "srl", "PropBank on the English Web Treebank", "CC BY-SA 4.0"),
+    "en/coref": Boxed("coref", "coref/ontogum", "OntoGUM", "CC BY 4.0, texts CC BY or CC BY-SA"),
+    "en/sst": Boxed("sst", "sst", "Stanford Sentiment Treebank", "none stated", free=False),
+    "ko/ner": Boxed("ner", "ner/ko-klue", "KLUE-NER, its public part", "CC BY-SA 4.0", characters=True),
+    "ko/pos": Boxed("pos", "pos/ko_gsd", "UD Korean GSD", "CC BY-SA 4.0"),
+    "zh/ner": Boxed("ner", "ner/zh-uner-gsdsimp", "Universal NER, Chinese GSDSimp", "CC BY-SA 4.0"),
+    "zh/pos": Boxed(
+        "pos", "pos/zh_gsdsimp-derived-r1.3", "UD Chinese GSD 1.3, simplified", "CC BY-NC-SA 4.0", free=False
+    ),
+}
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def in_words(path: Path, out: Path, lang: str) -> Path:
+    """Characters and tags → words and tags, split as raw text is; a name covers every word that it touches."""
+    with replace_when_complete(out) as file:
+        for block in read_blocks(path, lambda line: line.startswith("##")):
+            rows = [line.split("\t") if "\t" in line else cells(line) for line in block.lines]
+            text, spans = "".join(row[0] for row in rows), spans_of([row[1] for row in rows], "IOB2")
+            for words, tags in _projected(text, spans, lang):
+                file.write(("".join(f"{w}\t{t}\n" for w, t in zip(words, tags, strict=True)) + "\n").encode())
+    return out
+
+
+def _projected(text: str, spans: list[Span], lang: str) -> Iterator[tuple[list[str], list[str]]]:
+    for sentence in split_text(text, lang):
+        found, free = list[Span](), 0
+        for label, start, end in spans:
+            touched = [n for n, (a, b) in enumerate(sentence.offsets) if a < end and start < b and n >= free]
+            if touched:
+                found.append(Span(label, touched[0], touched[-1] + 1))
+                free = touched[-1] + 1
+        yield sentence.tokens, tags_of(found, len(sentence.tokens), "IOB2")
+
+
+def data_of(name: str, boxed: Boxed, work: Path) -> DataFiles:
+    found = find_task(boxed.task).find(DATA / boxed.folder)
+    if not boxed.characters:
+        return found
+    lang, folder = name.partition("/")[0], work / "words" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    assert found.test is not None
+    files = {split: getattr(found, split) for split in ("train", "dev", "test")}
+    return DataFiles(**{split: in_words(path, folder / f"{split}.txt", lang) for split, path in files.items()})
+
+
+def bundle(name: str, boxed: Boxed, work: Path) -> None:
+    """Train, score, and copy what is needed to predict."""
+    lang = name.partition("/")[0]
+    data, run = data_of(name, boxed, work), work / "runs" / name
+    values = {**COMMON, **boxed.changes, "inputs.model": lang, "inputs.elmo": "input"}
+    preset = with_values(find_task(boxed.task).presets["cpu"], values, f"the task {boxed.task}")
+    watch = TaskWatch(said=say, looked=lambda progress, _: say(f"{name} {progress.history[-1]}"))
+    finished = train_task(TaskPlan(boxed.task, data, run, preset, "cpu", lang=lang), resume=True, watch=watch)
+    scores = {"dev": finished.scores.values}
+    if data.test is not None:
+        scores["test"] = Task.load(run).evaluate(data.test).values
+    target = bundled_tasks_folder() / name
+    with folder_when_complete(target, replace=True) as folder:
+        for file in KEPT:
+            copyfile(run / file, folder / file)
+        (folder / "README.md").write_text(card(name, boxed, scores), encoding="utf-8")
+    size = sum(path.stat().st_size for path in target.iterdir()) / 1e6
+    say(f"{target}: {size:.1f} MB, {json.dumps(scores)}")
+
+
+def card(name: str, boxed: Boxed, scores: Mapping[str, Mapping[str, float]]) -> str:
+    """What a task model is made of, and how good it is."""
+    rows = [
+        f"| {split} | {metric} | {value:.2f} |" for split, found in scores.items() for metric, value in found.items()
+    ]
+    return "\n".join(
+        [
+            f"# {name}",
+            "",
+            f"{find_task(boxed.task).title.capitalize()}, on the bundled biLM `{name.partition('/')[0]}`. Trained on "
+            f"{boxed.source} ({boxed.licence}); this model is given on under the same licence.",
+            "",
+            "| split | score | |",
+            "| --- | --- | ---: |",
+            *rows,
+            "",
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "names", nargs="*", metavar="LANG/TASK", help="of the box; all that may be given on unless given"
+    )
+    parser.add_argument("--list", action="store_true", help="only say what belongs in the box")
+    parser.add_argument("--work", type=Path, default=Path("box"), help="folder of the runs")
+    parser.add_argument("--threads", type=int, default=2)
+    chosen = parser.parse_args()
+    if unknown := set(chosen.names) - BOX.keys():
+        parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join(BOX)}")
+    wanted = {name: boxed for name, boxed in BOX.items() if not chosen.names or name in chosen.names}
+    for name, boxed in wanted.items():
+        say(f"{name}: {boxed.source}, {boxed.licence}: {'may be given on' if boxed.free else 'not in the box'}")
+    if chosen.list:
+        return
+    torch.set_num_threads(chosen.threads)
+    for name, boxed in wanted.items():
+        if boxed.free:
+            bundle(name, boxed, chosen.work)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""polyseme tag: names, parts of speech and roles of sentences, by task models of the box or of your own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyseme.cli.options import Device, Field, Kind, Threads
+
+if TYPE_CHECKING:
+    from polyseme.tasks.trained_task import Task
+    from polyseme.text.readers import Document
+
+#: What a person wants to see of a sentence, where the box has it.
+SHOWN = ("ner", "pos", "srl")
+
+
+def tag(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(help="A text, or files, globs or - (txt, jsonl, csv, …; also compressed).", metavar="TEXT|FILE"),
+    ],
+    task: Annotated[
+        str | None,
+        typer.Option(help="Task models of the box (ner,pos,srl) or run folders of your own.", metavar="TASK,RUN,…"),
+    ] = None,
+    lang: Annotated[
+        str | None, typer.Option(help="Language of the task models; told by the script unless given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page that shows it all.", metavar="FILE")] = None,
+    field: Field = None,
+    kind: Kind = None,
+    model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    device: Device = "cpu",
+    threads: Threads = None,
+) -> None:
+    """Tag names, parts of speech and roles in a text, or in files of any size; in a pipe: tab-separated lines.
+
+    Examples:
+
+      polyseme tag "Ada Lovelace lived in London."
+
+      polyseme tag reviews.jsonl --task ner --field body --json
+    """
+    from polyseme.cli.printing import on_terminal
+    from polyseme.cli.tag_output import page_of, print_columns, print_sentences
+    from polyseme.cli.torch_threads import use_threads
+    from polyseme.jobs.atomic import replace_when_complete
+    from polyseme.tasks.tagging import language_of, tag_documents
+    from polyseme.tasks.trained_task import Task
+
+    use_threads(threads)
+    documents = _documents(inputs, field, kind)
+    if lang is None:
+        first = next(documents, None)
+        documents = chain([] if first is None else [first], documents)
+        lang = language_of("" if first is None else first.text or " ".join(chain(*(first.sentences or []))))
+    tasks = [Task.load(name, model=model, device=device) for name in _names(task, lang)]
+    _refuse_others(tasks)
+    records: Iterable[dict[str, Any]] = tag_documents(tasks, documents)
+    if html is not None:
+        with replace_when_complete(html) as file:
+            for piece in page_of(records):
+                file.write(piece.encode())
+        typer.echo(f"{html} shows it in a browser", err=True)
+    elif as_json:
+        for record in records:
+            typer.echo(json.dumps(record, ensure_ascii=False))
+    elif on_terminal():
+        print_sentences(records)
+    else:
+        print_columns(records)
+
+
+def _documents(inputs: list[str], field: str | None, kind: str | None) -> Iterator[Document]:
+    """A text, or the documents of files."""
+    from polyseme.cli.score import names_a_file
+    from polyseme.text.readers import Document, read_documents
+
+    if len(inputs) == 1 and field is None and kind is None and not names_a_file(inputs[0]):
+        return iter([Document("0", inputs[0], None, "")])
+    return read_documents(inputs, kind=kind, field=field)
+
+
+def _names(task: str | None, lang: str) -> list[str]:
+    """Run folders as they are, names with their language; without any, all that is shown and in the box."""
+    from polyseme.tasks.bundled_tasks import bundled_tasks
+
+    if task is None:
+        there = [name for one in SHOWN if (name := f"{lang}/{one}") in bundled_tasks()]
+        return there or [f"{lang}/{SHOWN[0]}"]  # the error says what to do
+    wanted = [name.strip() for name in task.split(",") if name.strip()]
+    if not wanted:
+        raise typer.BadParameter("name a task: ner, pos, srl, or a run folder", param_hint="--task")
+    return [name if "/" in name or Path(name, "run.json").exists() else f"{lang}/{name}" for name in wanted]
+
+
+def _refuse_others(tasks: list[Task]) -> None:
+    from polyseme.errors import ConfigError
+
+    for task in tasks:
+        if not task.definition.by_sentence:
+            name = task.definition.name
+            raise ConfigError(f"the task {name} does not tag sentences; use polyseme task predict RUN instead")

@@ -1,0 +1,38 @@
+"""Task models in the box, by name: models/tasks/LANGUAGE/TASK, each a run folder beside the biLM that it needs.
+
+A task model holds its own weights, labels and characters, and its biLM's name and fingerprint: a few megabytes.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+
+from polyseme.errors import FormatError
+
+_NAME = re.compile(r"[a-z]{2,3}/[a-z0-9_-]+")
+
+
+def bundled_tasks_folder() -> Path:
+    return Path(str(resources.files("polyseme"))) / "models" / "tasks"
+
+
+def bundled_tasks() -> list[str]:
+    """ "en/ner", …: what is in the box."""
+    folder = bundled_tasks_folder()
+    return sorted(path.parent.relative_to(folder).as_posix() for path in folder.glob("*/*/run.json"))
+
+
+def find_run(name: str | Path) -> Path:
+    """A run folder as it is; a name such as "en/ner" → the folder of that task model in the box."""
+    path = Path(name)
+    if path.exists() or not isinstance(name, str) or not _NAME.fullmatch(name):
+        return path
+    if name not in (there := bundled_tasks()):
+        task = name.partition("/")[2]
+        raise FormatError(
+            f"no task model {name} is in the box ({', '.join(there) or 'there is none yet'}); train one with "
+            f"`polyseme task train {task} --data DIR --out RUN`, then give RUN in its place"
+        )
+    return bundled_tasks_folder() / name

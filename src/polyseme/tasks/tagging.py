@@ -1,0 +1,78 @@
+"""Several tasks over the same texts: names, parts of speech and roles of a sentence, in one record.
+
+tag_documents([Task.load("en/ner"), Task.load("en/pos")], read_documents(["a.txt"]))
+# {"id": "0", "text": …, "sentences": [{"tokens": …, "offsets": …, "entities": […], "tags": […]}, …]}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from polyseme.errors import ConfigError
+from polyseme.jobs.windows import windows
+from polyseme.tasks.text_records import text_record
+from polyseme.tasks.trained_task import Task
+from polyseme.text.readers import Document
+from polyseme.text.scripts import HAN
+from polyseme.text.tokenization import Sentence
+
+#: Characters of documents that are tagged together: enough for the engine, few enough for a pipe to flow.
+WINDOW_CHARACTERS = 20_000
+_HANGUL, _HAN = re.compile("[\uac00-\ud7a3]"), re.compile(f"[{HAN}]")
+
+
+def tag_documents(tasks: Sequence[Task], documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
+    """One record for each document, in order, with what every task says of each of its sentences."""
+    for window in windows(documents, _size, WINDOW_CHARACTERS):
+        answers = [list(_answers(task, window)) for task in tasks]
+        for document, records in zip(window, zip(*answers, strict=True), strict=True):
+            yield {"id": document.id, **_merged(records)}
+
+
+def language_of(text: str) -> str:
+    """ "ko" where there is Hangul, "zh" where there is Han without it, else "en"."""
+    if _HANGUL.search(text):
+        return "ko"
+    return "zh" if _HAN.search(text) else "en"
+
+
+def _size(document: Document) -> int:
+    return len(document.text or "") + sum(map(len, document.sentences or ()))
+
+
+def _answers(task: Task, documents: Sequence[Document]) -> Iterator[dict[str, Any]]:
+    """A record for each document; sentences that are tokens already stay as they are."""
+    texts = iter(list(task.records((d.id, {}, d.text) for d in documents if d.sentences is None)))
+    for document in documents:
+        if document.sentences is None:
+            yield next(texts)
+            continue
+        text, sentences = _joined(document.sentences)
+        records = list(task.records((document.id, {}, tokens) for tokens in document.sentences))
+        yield text_record(text, sentences, records)
+
+
+def _joined(sentences: Sequence[Sequence[str]]) -> tuple[str, list[Sentence]]:
+    """Tokens with blanks between them, and where each stands then."""
+    text, found = "", list[Sentence]()
+    for tokens in sentences:
+        offsets = []
+        for token in tokens:
+            text += " " if text else ""
+            offsets.append((len(text), len(text) + len(token)))
+            text += token
+        found.append(Sentence(list(tokens), offsets))
+    return text, found
+
+
+def _merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    first, *others = records
+    sentences = [dict(sentence) for sentence in first["sentences"]]
+    for other in others:
+        if [one["tokens"] for one in other["sentences"]] != [one["tokens"] for one in sentences]:
+            raise ConfigError("these task models split the text differently; use those of one language")
+        for sentence, more in zip(sentences, other["sentences"], strict=True):
+            sentence |= {name: value for name, value in more.items() if name not in ("tokens", "offsets")}
+    return {"text": first["text"], "sentences": sentences}
