@@ -7,7 +7,7 @@ Kiwi analyses all small files of the corpus and a tenth of the large ones, some 
 the time, so the analyses are kept beside, and read again if they are there. A morpheme ends wherever one stops and the
 next begins between two syllables. How often each string is a morpheme becomes the lexicon, counted in one half of the
 lines; the weights are learnt from the other half, so that they meet unknown words as often as they will in new text.
-At the end it compares the tagger with Kiwi on the held-out file, and with the gold morphemes of a treebank.
+korean_units.py measures what it has learnt.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from polyseme.text.korean import (
     REACH,
     WEIGHT_SLOTS,
     find_features,
-    find_morpheme_ends,
     is_letter,
     may_part,
     reading,
@@ -104,79 +103,13 @@ def read_labels(analyses: list[Analysed]) -> tuple[Codes, Flags]:
     return codes, labels
 
 
-def find_gold_places(form: str, lemma: str) -> set[int] | None:
-    """Where the morphemes of a treebank's word, ``lemma`` with plus signs, meet between its syllables.
-
-    Syllables that are like the morphemes' tell them apart; None where a contraction leaves it open.
-    """
-    morphemes = lemma.split("+")
-    places, at = set(), 0
-    for number, morpheme in enumerate(morphemes[:-1]):
-        if not form.startswith(morpheme, at):
-            break
-        at += len(morpheme)
-        if form.startswith(morphemes[number + 1][:1], at) and at < len(form):
-            places.add(at)
-    else:
-        return places if form[at:] == morphemes[-1] else None
-    return None
-
-
-def count_agreement(found: set[int], right: set[int], so_far: list[int]) -> None:
-    for place, amount in enumerate((len(found & right), len(found), len(right))):
-        so_far[place] += amount
-
-
-def show(name: str, agreement: list[int]) -> None:
-    both, found, right = agreement
-    print(f"{name}: precision {both / found:.4f} recall {both / right:.4f} F1 {2 * both / (found + right):.4f}")
-
-
-def compare_with_kiwi(folder: Path) -> None:
-    """Boundaries beside a syllable, punctuation left out: that is easy."""
-    agreement = [0, 0, 0]
-    for line, places in analyse(read_lines(folder / "kowiki-heldout.txt.xz")):
-        open_places = askable(line)
-        count_agreement(set(find_morpheme_ends(line)) & open_places, set(places) & open_places, agreement)
-    show("Kiwi, held-out text", agreement)
-
-
-def askable(line: str) -> set[int]:
-    codes, place = read_codes(raw_codes(line), reading(), CONTEXT)
-    return set((np.flatnonzero(np.append(may_part(codes), False)[place]) + 1).tolist())
-
-
-def compare_with_gold(path: Path) -> None:
-    agreement, left_open = [0, 0, 0], 0
-    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        for block in file.read().split("\n\n"):
-            words = [line.split("\t")[1:3] for line in block.split("\n") if line[:1].isdigit()]
-            text, at = " ".join(form for form, _ in words), 0
-            ends = set(find_morpheme_ends(text))
-            for form, lemma in words:
-                right = find_gold_places(form, lemma)
-                open_places = {place - at for place in askable(text) if at < place < at + len(form)}
-                if right is None:
-                    left_open += 1
-                else:
-                    count_agreement({end - at for end in ends} & open_places, right & open_places, agreement)
-                at += len(form) + 1
-    show(f"{path.stem}, {left_open} words with contractions left out", agreement)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--analyses", type=Path, required=True, help="where the analyses are kept")
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of the treebank it is compared with")
-    parser.add_argument("--compare-only", action="store_true", help="compare the tables in the package, learn nothing")
     arguments = parser.parse_args()
-    folder = arguments.data / "corpora/ko"
-    if not arguments.compare_only:
-        write_tables(read_or_make(arguments.analyses, folder), arguments.out)
-    compare_with_kiwi(folder)
-    compare_with_gold(arguments.data / f"pos/ko_gsd/ko_gsd-ud-{arguments.split}.conllu.xz")
+    write_tables(read_or_make(arguments.analyses, arguments.data / "corpora/ko"), arguments.out)
 
 
 def write_tables(analyses: list[Analysed], out: Path) -> None:

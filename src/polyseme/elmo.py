@@ -418,7 +418,10 @@ class Elmo:
     def substitutes(
         self, text: str, k: int = 10, *, direction: Direction = "both", exclude_original: bool = False
     ) -> list[Substitute]:
-        """The ``k`` likeliest words in the place of the one in brackets: "Here is your birthday [present]." """
+        """The ``k`` likeliest words in the place of the one in brackets: "Here is your birthday [present]."
+
+        They are units of the model: morphemes, if its card says ``unit: morpheme``.
+        """
         from polyseme.lm.substitution import substitutes
 
         return substitutes(self, text, k, direction=direction, exclude_original=exclude_original)

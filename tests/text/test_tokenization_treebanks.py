@@ -12,8 +12,8 @@ import pytest
 from helpers.paths import BENCHMARKS, DATA, needs
 
 
-def load_benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("benchmark_tokenization", BENCHMARKS / "tokenization.py")
+def load_benchmark(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where its dataclasses look for themselves
@@ -21,7 +21,7 @@ def load_benchmark() -> ModuleType:
     return module
 
 
-benchmark = load_benchmark()
+benchmark = load_benchmark("tokenization")
 
 # Sentence F1 is far below token F1 where a treebank has many sentences without any final mark.
 AIMS = {"en_ewt": (98.0, 80.0), "ko_gsd": (99.0, 75.0), "zh_gsd": (90.0, 97.0), "zh_gsdsimp": (90.0, 97.0)}
@@ -49,3 +49,9 @@ def test_the_gold_text_is_covered_by_its_words(treebank: str) -> None:
 def test_the_published_table_is_that_of_the_result_file() -> None:
     rows = json.loads(benchmark.RESULTS.read_text())["rows"]
     assert f"{benchmark.BEGIN}\n{benchmark.table(rows)}\n{benchmark.END}" in benchmark.PAGE.read_text()
+
+
+def test_the_published_table_of_morphemes_is_that_of_the_result_file() -> None:
+    module = load_benchmark("korean_units")
+    results = json.loads(module.RESULTS.read_text())
+    assert f"{module.BEGIN}\n{module.table(results)}\n{module.END}" in module.PAGE.read_text()

@@ -42,7 +42,8 @@ def score(
 ) -> None:
     """Say how likely each word of a text is, given what stands before it and given what stands after it.
 
-    Log-probabilities are in nats, surprisal in bits. In a pipe: tab-separated lines.
+    Log-probabilities are in nats, surprisal in bits. A model whose card says "unit: morpheme" scores morphemes, also
+    where words were given. In a pipe: tab-separated lines.
 
     Examples:
 

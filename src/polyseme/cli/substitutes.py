@@ -33,7 +33,7 @@ def substitutes(
 ) -> None:
     """Say which words could stand in the place of the one in brackets, the likeliest first.
 
-    In a pipe: tab-separated lines.
+    Of a model whose card says "unit: morpheme", the words are morphemes. In a pipe: tab-separated lines.
 
     Examples:
 
