@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -51,8 +52,8 @@ def one_group(uses: Uses, _: Sequence[str]) -> Labels:
 
 
 def random_groups(uses: Uses, senses: Sequence[str]) -> Labels:
-    """As many as there are senses."""
-    return np.random.default_rng(0).integers(len(set(senses)), size=len(uses))
+    """As many as there are senses; other ones for every word."""
+    return np.random.default_rng(crc32("\t".join(senses).encode())).integers(len(set(senses)), size=len(uses))
 
 
 METHODS: dict[str, Method] = {

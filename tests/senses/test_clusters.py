@@ -25,7 +25,7 @@ def test_clouds_that_are_apart_are_found_and_numbered_by_size(sizes: list[int]) 
 
 
 def test_one_cloud_is_one_group() -> None:
-    similarity, _ = blobs([80], 3.0)
+    similarity, _ = blobs([80], 12.0)
     assert set(find_groups(similarity)) == {0}
 
 

@@ -18,8 +18,8 @@ Doubles = npt.NDArray[np.float64]
 MOST_GROUPS = 6
 #: Fewer uses than this are no group of their own.
 SMALLEST = 3
-#: Below this modularity the uses are one cloud, not several.
-CLEAR = 0.03
+#: Below this modularity the uses are one cloud, not several. Few uses reach little more, even of two clear senses.
+CLEAR = 0.01
 RESTARTS = 6
 ROUNDS = 50
 
