@@ -89,7 +89,7 @@ def _finetune(place: Path, out: Path) -> None:
 
 
 def _begun(out: Path) -> bool:
-    return any(out.glob("*.safetensors"))
+    return (out / "last.safetensors").exists()
 
 
 def _task(place: Path, out: Path) -> None:
@@ -103,7 +103,7 @@ def _task(place: Path, out: Path) -> None:
     preset = with_values(find_task("sst").presets["cpu"], changes, "a task")
     files = DataFiles(place / "sst.txt", place / "sst.txt")
     plan = TaskPlan("sst", files, out, preset, "cpu", cache=out.with_name(out.name + ".cache"))
-    train_task(plan, resume=(out / "run.json").exists() or any(out.glob("*.safetensors")))
+    train_task(plan, resume=_begun(out) or (out / "run.json").exists())
 
 
 def long_jobs() -> Iterator[LongJob]:
@@ -114,7 +114,7 @@ def long_jobs() -> Iterator[LongJob]:
     yield LongJob("prepare", _prepare)
     yield LongJob("pretrain", _pretrain, kept=("model/model.safetensors", "model/vocab.txt"))
     yield LongJob("finetune", _finetune, kept=("model/model.safetensors", "model/vocab.txt"))
-    yield LongJob("task train", _task, kept=("network.safetensors", "vocabularies.json"))
+    yield LongJob("task train", _task, kept=("model.safetensors",))
 
 
 def digest_of(job: LongJob, out: Path) -> str | None:

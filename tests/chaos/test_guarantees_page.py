@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from chaos.page import HERE, PAGE, filled
 
 ROOT = HERE.parent

@@ -22,7 +22,7 @@ TRACEBACK = "POLYSEME_TRACEBACK"
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _SAYS_FULL = re.compile(r"no space left|file too large|disk quota exceeded|os error (?:28|27|122)\b", re.IGNORECASE)
 _SAYS_MEMORY = re.compile(
-    r"can't allocate memory|cannot allocate memory|unable to allocate|not enough memory|out of memory|bad_alloc"
+    r"can't allocate|cannot allocate memory|unable to allocate|not enough memory|out of memory|bad_alloc"
     r"|malloc of size|failed to allocate|can't start new thread|could not create a primitive",
     re.IGNORECASE,
 )

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from polyseme.errors import JobError
+
+_SAYS_FULL = re.compile(r"no space left on device|file too large|disk quota exceeded", re.IGNORECASE)
 
 
 @contextmanager
@@ -66,3 +69,5 @@ def raise_if_disk_full(error: BaseException, path: Path, remedy: str = "make roo
     full = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
     if isinstance(error, OSError) and error.errno is not None and error.errno in full:
         raise JobError(f"no space left for {path} ({os.strerror(error.errno).lower()}); {remedy}") from None
+    if found := _SAYS_FULL.search(str(error)):  # safetensors has errors of its own
+        raise JobError(f"no space left for {path} ({found[0].lower()}); {remedy}") from None
