@@ -57,7 +57,7 @@ def main() -> None:
         for figure in ("seconds", "megabytes"):
             installed[f"first_vector_{figure}"] = median(turn[figure] for whose, turn in turns if whose == name)
     machine = {"system": platform.system(), "python": platform.python_version(), "torch": torch_pin()}
-    RESULTS.write_text(json.dumps({"machine": machine, "before": options.before, **found}, indent=2) + "\n")
+    RESULTS.write_text(json.dumps({"machine": machine, "commit_before": options.before, **found}, indent=2) + "\n")
     write_page()
 
 
