@@ -47,7 +47,8 @@ def test_half_precision_is_half_the_size(tmp_path: Path) -> None:
         ([str(GOLDEN / "bilm-tf-generated" / "checkpoint"), "OUT", "--to", "allennlp"], "10 characters of a token"),
         ([str(SKIP), "OUT", "--to", "bilm-tf", "--dtype", "float16"], "stores weights as float32 only"),
         ([str(GOLDEN / "nowhere"), "OUT"], "there is no file or folder"),
-        ([str(SKIP), "FULL"], "holds 'mine.txt', which is not part of a model"),
+        ([str(SKIP), "FULL"], "exists already; choose another name, or replace it with --overwrite"),
+        ([str(SKIP), "FULL", "--overwrite"], "holds 'mine.txt', which is not part of a model"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path: Path, arguments: list[str], reason: str) -> None:
