@@ -68,6 +68,8 @@ class TestText:
 
 class TestTokens:
     def test_tokens_are_taken_as_they_are(self, elmo: Elmo) -> None:
+        with pytest.raises(InputError, match="ends with an empty token, as padding for TensorFlow Hub does"):
+            elmo.encode_tokens([["the", "cat"], ["it", ""]])
         (found,) = elmo.encode_tokens([["New York", "is", "", "big."]])
         assert found.tokens == ["New York", "is", "", "big."]
         assert found.text == "New York is  big."

@@ -263,6 +263,11 @@ class Elmo:
         for window in self._windows(prepared):
             yield from self._encode_together(window)
 
+    def forget(self) -> None:
+        """Drop a carried state: the next sentences start from zero."""
+        if self.state == "carry":
+            self._memory = None
+
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the model as a native folder, which ``from_pretrained`` reads back."""
         save_native(self.stored, folder)

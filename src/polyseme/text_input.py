@@ -52,6 +52,11 @@ def checked_sentence(sentence: object) -> list[str]:
     for token in tokens:
         if not isinstance(token, str):
             raise InputError(f"a token should be a string, but {shown(token)} is of type {type(token).__name__}")
+    if tokens and not tokens[-1]:
+        raise InputError(
+            f"the sentence {shown(tokens)} ends with an empty token, as padding for TensorFlow Hub does, and a model "
+            "would read it as a word; leave such tokens out"
+        )
     return Units(tokens) if isinstance(sentence, Units) else tokens
 
 

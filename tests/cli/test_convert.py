@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,6 +16,7 @@ from polyseme.formats.detect import load
 
 GOLDEN = COMMITTED / "formats"
 SKIP = GOLDEN / "bilm-tf-generated" / "inference" / "skip2_relu"
+WORDS = SKIP.parent / "word_input"
 RUN = CliRunner()
 
 
@@ -25,6 +28,20 @@ def test_the_model_stays_the_same(tmp_path: Path, target: str) -> None:
     assert result.stdout == ""
     assert result.stderr == f"wrote {out}; next: polyseme info {out}\n"
     assert load(out).fingerprint() == load(SKIP).fingerprint()
+
+
+def test_a_vocabulary_becomes_a_table_of_word_vectors(tmp_path: Path) -> None:
+    """As bilm-tf's own ``dump_token_embeddings`` makes it; the folder then reads words."""
+    words, out = SKIP.parent / "vocab.txt", tmp_path / "out"
+    command = ["convert", str(SKIP), str(out), "--to", "bilm-tf", "--vocabulary", str(words)]
+    for _ in range(2):  # an earlier one is replaced
+        result = RUN.invoke(app, command)
+        assert result.exit_code == 0, result.output
+    with h5py.File(out / "embeddings.hdf5") as found, h5py.File(WORDS / "token_embeddings.hdf5") as expected:
+        np.testing.assert_allclose(found["embedding"][...], expected["embedding"][...], atol=1e-5)
+    model = load(out)
+    assert model.config.words is not None and model.config.words.size == len(words.read_text("utf-8").splitlines())
+    assert load(out / "weights.hdf5").config.characters == load(SKIP).config.characters
 
 
 def test_native_is_what_is_written_unless_said(tmp_path: Path) -> None:
@@ -46,6 +63,8 @@ def test_half_precision_is_half_the_size(tmp_path: Path) -> None:
         ([str(GOLDEN / "manylangs" / "model.zip"), "OUT", "--to", "bilm-tf"], "it reads words and characters together"),
         ([str(GOLDEN / "bilm-tf-generated" / "checkpoint"), "OUT", "--to", "allennlp"], "10 characters of a token"),
         ([str(SKIP), "OUT", "--to", "bilm-tf", "--dtype", "float16"], "stores weights as float32 only"),
+        ([str(SKIP), "OUT", "--vocabulary", "words.txt"], "belongs to bilm-tf's files; add --to bilm-tf"),
+        ([str(SKIP), "OUT", "--to", "bilm-tf", "--vocabulary", "words.txt"], "there is no file words.txt"),
         ([str(GOLDEN / "nowhere"), "OUT"], "there is no file or folder"),
         ([str(SKIP), "FULL"], "exists already; choose another name, or replace it with --overwrite"),
         ([str(SKIP), "FULL", "--overwrite"], "holds 'mine.txt', which is not part of a model"),

@@ -13,6 +13,7 @@ import pytest
 
 from helpers.paths import FIXTURES, needs
 from helpers.tiny_models import tiny_elmo
+from polyseme.elmo import Elmo
 from polyseme.embed import about, read
 from polyseme.embed.compute import WindowLimits
 from polyseme.embed.description import Options
@@ -141,8 +142,6 @@ def test_float16_is_the_rounded_float32(text: Path) -> None:
 @pytest.mark.shared
 @needs(FIXTURES / "allennlp" / "skip2_relu" / "weights.hdf5")
 def test_the_file_is_the_one_that_allennlp_writes(tmp_path: Path) -> None:
-    from polyseme.elmo import Elmo
-
     folder = FIXTURES / "allennlp"
     elmo = Elmo.from_pretrained(folder / "skip2_relu" / "weights.hdf5", device="cpu", lang="whitespace")
     sentences = folder / "elmo_command" / "sentences.txt"
@@ -156,6 +155,111 @@ def test_the_file_is_the_one_that_allennlp_writes(tmp_path: Path) -> None:
         assert json.loads(ours["sentence_to_index"][0]) == json.loads(indexed["sentence_to_index"][0])
         for key in theirs:
             np.testing.assert_allclose(ours[key][...], theirs[key][...], atol=1e-5)
+
+
+COMMAND = FIXTURES / "allennlp" / "elmo_command"
+
+
+@pytest.mark.shared
+@needs(COMMAND / "all.hdf5")
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("all", Options(layers="all", batch_size=2)),
+        ("top", Options(layers="top", batch_size=2)),
+        ("average", Options(layers="average", batch_size=2)),
+        ("all_forget", Options(layers="all", sentence_index=False)),
+        ("average_sentence_keys", Options(layers="average", keys="sentences")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_file_of_allennlps_command_is_made_again(tmp_path: Path, name: str, options: Options) -> None:
+    weights = FIXTURES / "allennlp" / "skip2_relu" / "weights.hdf5"
+    elmo = Elmo.from_pretrained(weights, device="cpu", lang="whitespace", state="carry")
+    elmo.encode_tokens([["what", "came", "before"]])  # does not matter
+    sentences = COMMAND / ("sentences_unique.txt" if options.keys == "sentences" else "sentences.txt")
+    embed_files([sentences], tmp_path / "out.hdf5", elmo, options)
+    with h5py.File(tmp_path / "out.hdf5") as ours, h5py.File(COMMAND / f"{name}.hdf5") as theirs:
+        assert set(ours) == set(theirs)
+        assert ("sentence_to_index" in ours) == (name in ("all", "top", "average"))
+        for key in set(theirs) - {"sentence_to_index"}:
+            assert ours[key].dtype == theirs[key].dtype
+            np.testing.assert_allclose(ours[key][...], theirs[key][...], atol=1e-5)
+    lines = [line.strip() for line in sentences.read_text(encoding="utf-8").splitlines()]
+    assert [record.text for record in read(tmp_path / "out.hdf5")] == lines
+
+
+def carrying() -> Elmo:
+    return Elmo(tiny_elmo().stored, device="cpu", lang="whitespace", state="carry")
+
+
+@pytest.mark.parametrize("size", [1, 3, 64])
+def test_a_carried_state_flows_from_batch_to_batch(text: Path, size: int) -> None:
+    out, elmo = text.with_suffix(".h5"), carrying()
+    embed_files([text], out, carrying(), Options(layers="all", batch_size=size), limits=SMALL)
+    expected = [
+        encoding.layers
+        for begin in range(0, len(LINES), size)
+        for encoding in elmo.encode_tokens([line.split() for line in LINES[begin : begin + size]])
+    ]
+    for record, layers in zip(read(out), expected, strict=True):
+        np.testing.assert_array_equal(record.layers, layers)
+
+
+def test_a_job_with_carried_state_is_resumed_from_its_beginning(text: Path) -> None:
+    out, again = text.with_suffix(".h5"), text.with_name("again.h5")
+    options = Options(layers="all", batch_size=2)
+    embed_files([text], out, carrying(), options, limits=SMALL)
+    with pytest.raises(Stop):
+        embed_files([text], again, carrying(), options, limits=SMALL, on_progress=stop_after(9))
+    assert list(parts_folder(again).glob("*/*.part"))
+    embed_files([text], again, carrying(), options, limits=SMALL, resume=True)
+    assert again.read_bytes() == out.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("out", "options", "shard", "expected"),
+    [
+        ("x.h5", Options(), Shard(0, 2), "cannot be shared between machines"),
+        ("x.h5", Options(words=("bank",)), Shard(), "depends on every sentence"),
+        ("x.npz", Options(keys="sentences"), Shard(), "only HDF5 has keys that can be chosen"),
+        ("x.npz", Options(sentence_index=False), Shard(), "only HDF5 has keys that can be chosen"),
+    ],
+)
+def test_what_a_carried_state_and_keys_cannot_do(
+    text: Path, out: str, options: Options, shard: Shard, expected: str
+) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        embed_files([text], text.with_name(out), carrying(), options, shard=shard)
+
+
+def test_a_batch_size_is_for_a_carried_state(text: Path) -> None:
+    with pytest.raises(ConfigError, match='add the state "carry"'):
+        embed_files([text], text.with_suffix(".h5"), tiny_elmo(), Options(batch_size=2))
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["one two", "and / or", "three"], None),
+        (["the same", "the same"], "stands in the text twice"),
+        (["and", "and/or"], "stands in the text twice"),
+        (["a // b"], "cannot be a key in HDF5"),
+        (["."], "cannot be a key in HDF5"),
+        ([".", ""], "cannot be a key in HDF5"),
+    ],
+)
+def test_sentences_as_keys(tmp_path: Path, lines: list[str], expected: str | None) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.h5"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    elmo = Elmo(tiny_elmo().stored, device="cpu", lang="whitespace")
+    if expected is None:
+        embed_files([path], out, elmo, Options(keys="sentences"))
+        assert [record.text for record in read(out)] == lines
+        return
+    with pytest.raises(InputError, match=expected):
+        embed_files([path], out, elmo, Options(keys="sentences"))
+    assert not out.exists()
 
 
 # Going on
@@ -328,6 +432,8 @@ def test_an_empty_input_is_refused(tmp_path: Path) -> None:
         ({"pool": "max"}, "pool is 'max', but should be 'mean' or none"),
         ({"pool": "mean", "words": ("a",)}, "choose one"),
         ({"words": ("New York",)}, "'New York' is no single word"),
+        ({"batch_size": 0}, "a batch has at least one sentence"),
+        ({"keys": "sentences", "pool": "mean"}, "only whole sentences can be keys"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(settings: dict[str, object], expected: str) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from helpers.golden import Carrying, assert_same_as_golden, bilm_tf_layers, files, golden
 from helpers.small_models import configs, small_model
 from polyseme.bilm_config import BiLMConfig
-from polyseme.errors import FormatError
+from polyseme.errors import FormatError, InputError
 from polyseme.formats.allennlp import save_allennlp
 from polyseme.formats.bilm_tf import load_bilm_tf, save_bilm_tf, special_tokens
 from polyseme.formats.detect import load
@@ -128,6 +128,58 @@ def test_a_model_of_word_ids(tmp_path: Path, separate: bool) -> None:
     model = load(tmp_path)
     assert model.config.characters is None
     check_batches(model, source, json.loads((source / "sentences.json").read_text()))
+
+
+def token_input(folder: Path, words: list[str] | None = None) -> Path:
+    """What bilm-tf's users have after ``dump_token_embeddings``: their options unchanged, and the table beside them."""
+    source = golden(f"{INFERENCE}/word_input")
+    shutil.copy(source / "options.json", folder)
+    shutil.copy(golden(f"{INFERENCE}/skip2_relu") / "weights.hdf5", folder)
+    lines = golden(f"{INFERENCE}/vocab.txt").read_text(encoding="utf-8").splitlines()
+    kept = [number for number, line in enumerate(lines) if words is None or line in words]
+    (folder / "vocab.txt").write_text("".join(f"{lines[number]}\n" for number in kept), encoding="utf-8")
+    with h5py.File(source / "token_embeddings.hdf5") as table, h5py.File(folder / "embeddings.hdf5", "w") as file:
+        file["embedding"] = table["embedding"][...][kept]
+    return source
+
+
+@pytest.mark.parametrize("given", ["", "embeddings.hdf5"], ids=["folder", "table"])
+def test_a_table_of_word_vectors_beside_unchanged_options_is_read(tmp_path: Path, given: str) -> None:
+    source = token_input(tmp_path)
+    model = load(tmp_path / given if given else tmp_path)
+    assert model.config.characters is None and "word vectors of embeddings.hdf5" in model.format
+    check_batches(model, source, json.loads((source / "sentences.json").read_text()))
+
+
+@pytest.mark.parametrize("given", ["weights.hdf5", "options.json"])
+def test_who_asks_for_the_weights_gets_the_model_of_characters(tmp_path: Path, given: str) -> None:
+    token_input(tmp_path)
+    assert load(tmp_path / given).config.words is None
+
+
+def test_a_table_without_a_vocabulary_is_named_and_not_used(tmp_path: Path) -> None:
+    token_input(tmp_path)
+    (tmp_path / "vocab.txt").unlink()
+    model = load(tmp_path)
+    assert model.config.words is None and model.format.endswith("embeddings.hdf5 without a vocab.txt is not used")
+    with pytest.raises(FormatError, match="the model looks words up, but has no vocabulary"):
+        load(tmp_path / "embeddings.hdf5")
+
+
+def test_without_a_row_for_unknown_words_the_word_is_refused_not_the_file(tmp_path: Path) -> None:
+    token_input(tmp_path, ["<S>", "</S>", "the", "cat"])
+    model = load(tmp_path)
+    assert model.indexer.row("cat") == [4]
+    with pytest.raises(InputError, match="the token 'dog' is not in the model's vocabulary, which has no <UNK>"):
+        model.indexer.row("dog")
+    save_native(model, tmp_path / "native")
+    assert load(tmp_path / "native").fingerprint() == model.fingerprint()
+
+
+def test_a_sentence_cannot_begin_without_its_row(tmp_path: Path) -> None:
+    token_input(tmp_path, ["<S>", "the", "cat"])
+    with pytest.raises(FormatError, match="the vocabulary has no line </S>"):
+        load(tmp_path)
 
 
 def test_the_dump_of_bilm_tf() -> None:

@@ -138,8 +138,34 @@ def test_a_file_of_a_pair_finds_the_other(tmp_path: Path) -> None:
 
 def test_several_pairs_in_a_folder_are_a_question(tmp_path: Path) -> None:
     released(tmp_path)
+    with pytest.raises(
+        FormatError, match=r"2 were found \(elmo_large_weights.hdf5, elmo_small_weights.hdf5\); give its"
+    ):
+        load(tmp_path)
+    options = json.loads((tmp_path / "elmo_small_options.json").read_text())
+    (tmp_path / "elmo_small_options.json").write_text(json.dumps({**options, "learning_rate": 0.1}))
     with pytest.raises(FormatError, match="several options"):
         load(tmp_path)
+
+
+def test_the_pubmed_pair_beside_another_release(tmp_path: Path) -> None:
+    """Its weights are called …_weights_PubMed_only.hdf5, and its options as those of the original."""
+    released(tmp_path)
+    pubmed = tmp_path / "elmo_large_weights_PubMed_only.hdf5"
+    shutil.copy(golden(SKIP) / "weights.hdf5", pubmed)
+    assert find_pair(pubmed).options.name == "elmo_large_options.json"
+    shutil.copy(golden(SKIP) / "weights.hdf5", tmp_path / "mine.hdf5")
+    assert find_pair(tmp_path / "mine.hdf5").options.name == "elmo_large_options.json", "all options say the same"
+
+
+def test_options_and_weights_in_two_folders(tmp_path: Path) -> None:
+    for part, name in (("here", "options.json"), ("there", "weights.hdf5")):
+        (tmp_path / part).mkdir()
+        shutil.copy(golden(SKIP) / name, tmp_path / part)
+    model = load(tmp_path / "there" / "weights.hdf5", options=tmp_path / "here" / "options.json")
+    assert model.fingerprint() == load(golden(SKIP)).fingerprint()
+    with pytest.raises(FormatError, match="there is no file"):
+        load(tmp_path / "there" / "weights.hdf5", options=tmp_path / "options.json")
 
 
 def test_weights_without_options(tmp_path: Path) -> None:

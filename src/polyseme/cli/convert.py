@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from polyseme.cli.options import OptionsFile, Overwrite
+
+if TYPE_CHECKING:
+    from polyseme.formats.model import StoredModel
 
 
 def convert(
@@ -22,6 +26,13 @@ def convert(
         Literal["native", "bilm-tf", "allennlp"],
         typer.Option(help="A native folder, or options.json with HDF5 for one of the two."),
     ] = "native",
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="For bilm-tf: a list of words, one a line, whose vectors are written too, as embeddings.hdf5.",
+            metavar="FILE",
+        ),
+    ] = None,
     dtype: Annotated[
         Literal["float32", "float16"], typer.Option(help="How a native folder stores its weights.")
     ] = "float32",
@@ -42,11 +53,12 @@ def convert(
     """
     from polyseme.errors import ConfigError
     from polyseme.formats.allennlp import save_allennlp
-    from polyseme.formats.bilm_tf import save_bilm_tf
     from polyseme.formats.detect import load
     from polyseme.formats.native import save_native
     from polyseme.jobs.atomic import refuse_existing
 
+    if vocabulary is not None and to != "bilm-tf":
+        raise ConfigError("a table of word vectors belongs to bilm-tf's files; add --to bilm-tf")
     if to != "native" and (dtype != "float32" or softmax is not None):
         option = "--dtype" if dtype != "float32" else "--softmax"
         raise ConfigError(f"{to} stores weights as float32 only; leave {option} out, or use --to native")
@@ -56,8 +68,29 @@ def convert(
     if to == "native":
         save_native(model, destination, dtype, softmax=softmax)
     elif to == "bilm-tf":
-        save_bilm_tf(model, destination)
+        _save_bilm_tf(model, destination, vocabulary)
     else:
         save_allennlp(model, destination)
     if not quiet:
         typer.echo(f"wrote {destination}; next: polyseme info {destination}", err=True)
+
+
+def _save_bilm_tf(model: StoredModel, folder: Path, vocabulary: Path | None) -> None:
+    """The model; with a vocabulary, the table of its words, so that bilm-tf and polyseme read words instead."""
+    from polyseme.formats.bilm_tf import EMBEDDINGS, read_vocabulary, save_bilm_tf, tf_indexer
+
+    if vocabulary is None:
+        save_bilm_tf(model, folder)
+        return
+    from polyseme.engine.word_table import write_word_table
+    from polyseme.errors import InputError
+    from polyseme.text.vocabulary import BEGIN, END
+
+    if not vocabulary.is_file():
+        raise InputError(f"there is no file {vocabulary}; give a list of words, one a line")
+    words = read_vocabulary(vocabulary)
+    if missing := [name for name in (BEGIN, END) if name not in words]:
+        raise InputError(f"{vocabulary} has no line {missing[0]}, which every sentence needs; add it")
+    model = replace(model, indexer=tf_indexer(model.config, words), vocabulary=words, softmax=None)
+    save_bilm_tf(model, folder)
+    write_word_table(model, words, folder / EMBEDDINGS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from polyseme.cli.bars import shown_duration
-from polyseme.cli.options import Device, Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, State, Threads
+from polyseme.cli.options import CarriedState, Device, Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, Threads
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -48,7 +48,15 @@ def embed(
     field: Field = None,
     kind: Kind = None,
     lang: Lang = None,
-    state: State = None,
+    state: CarriedState = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(help="Sentences in a batch with --state carry; 64 unless given.", metavar="N", min=1),
+    ] = None,
+    use_sentence_keys: Annotated[
+        bool, typer.Option("--use-sentence-keys", help="In HDF5, each sentence is its own key, not its number.")
+    ] = False,
+    forget_sentences: Annotated[bool, typer.Option("--forget-sentences", help="No sentence_to_index in HDF5.")] = False,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Say what it took: speed, memory, cache.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted job.")] = False,
@@ -63,6 +71,8 @@ def embed(
     quiet: Quiet = False,
 ) -> None:
     """Turn text files of any size into vectors; killed at any moment, the job goes on with --resume.
+
+    A file that AllenNLP's elmo command wrote is made again with --lang whitespace --state carry and its --batch-size.
 
     Examples:
 
@@ -79,7 +89,17 @@ def embed(
     if not inputs:
         raise typer.BadParameter("give at least one file, glob or -", param_hint="FILE")
     targets = tuple(word.strip() for word in (words or "").split(",") if word.strip())
-    options = Options(layers=layers, dtype=dtype, pool=pool, words=targets, kind=kind, field=field)
+    options = Options(
+        layers=layers,
+        dtype=dtype,
+        pool=pool,
+        words=targets,
+        kind=kind,
+        field=field,
+        batch_size=batch_size,
+        keys="sentences" if use_sentence_keys else "numbers",
+        sentence_index=not forget_sentences,
+    )
     share = Shard.parse(shard) if shard else Shard()
     if estimate:
         _print_estimate(inputs, out, _load(model, options_file, lang, state, device, threads), options)
@@ -89,13 +109,17 @@ def embed(
             raise typer.BadParameter(
                 "Ray shares the work out itself: no --shard, --stats, --device, --threads, --options", param_hint="--on"
             )
+        if state == "carry" or use_sentence_keys or forget_sentences:
+            raise typer.BadParameter("a cluster carries no state and writes no HDF5", param_hint="--on")
         _run_on_ray(inputs, out, model, lang, state, options, resume=resume, quiet=quiet)
         return
     elmo = _load(model, options_file, lang, state, device, threads)
     _run(inputs, out, elmo, options, share, resume=resume, overwrite=overwrite, stats=stats, quiet=quiet)
 
 
-def _load(model: str, options: str | None, lang: str | None, state: State, device: str, threads: int | None) -> Elmo:
+def _load(
+    model: str, options: str | None, lang: str | None, state: CarriedState, device: str, threads: int | None
+) -> Elmo:
     from polyseme.elmo import Elmo
 
     return Elmo.from_pretrained(model, options=options, device=device, state=state, lang=lang, threads=threads)
@@ -172,7 +196,7 @@ def _run_on_ray(
     out: Path,
     model: str,
     lang: str | None,
-    state: State,
+    state: CarriedState,
     options: Options,
     *,
     resume: bool,

@@ -29,6 +29,13 @@ State = Annotated[
     Literal["reset", "warm"] | None,
     typer.Option(help="Each sentence from zero, or from one fixed state; unless given, as the model says."),
 ]
+CarriedState = Annotated[
+    Literal["reset", "warm", "carry"] | None,
+    typer.Option(
+        help="Each sentence from zero, from one fixed state, or from where its row of the last batch "
+        "ended, as in the original programs; unless given, as the model says."
+    ),
+]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, mps, or auto: a GPU where there is one.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads; all usable cores unless given.", metavar="N", min=1)]
 TwoThreads = Annotated[

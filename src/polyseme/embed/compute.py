@@ -109,6 +109,15 @@ def compute_parts(
             thread.submit(write.abandon)
 
 
+def keep_all_or_nothing(folder: Path) -> None:
+    """Where state is carried, nothing can be computed alone: forget all parts unless every one is there and whole."""
+    paths = find_parts(folder)
+    if not (folder / COMPLETE).exists() or any(whole_trailer(path) is None for path in paths):
+        (folder / COMPLETE).unlink(missing_ok=True)
+        for path in reversed(paths):
+            path.unlink()
+
+
 def repair_parts(
     documents: Callable[[], Iterable[Document]],
     elmo: Elmo,
@@ -166,7 +175,11 @@ class _Parts:
 
 
 def plan_windows(passages: Iterator[Passage], options: Options, limits: WindowLimits) -> Iterator[Window]:
-    """Group sentences; with target words, only those that have one. A part ends with a window."""
+    """Group sentences; with target words, only those that have one. A part ends with a window.
+
+    Where state is carried, a window is a batch of exactly so many sentences.
+    """
+    batch = options.batch_size
     window: list[Passage] = []
     in_window = in_part = scanned = 0
     position: Position | None = None
@@ -177,11 +190,12 @@ def plan_windows(passages: Iterator[Passage], options: Options, limits: WindowLi
             window.append(passage)
             in_window += len(passage.tokens)
             in_part += len(passage.tokens) + 1
-        may_end = passage.is_last or options.pool is None
+        full = in_window >= limits.window if batch is None else len(window) == batch
+        may_end = (passage.is_last or options.pool is None) and (batch is None or full)
         if may_end and (in_part >= limits.part or scanned >= _SCAN_TOKENS):
             yield Window(window, position, ends_part=True)
             window, in_window, in_part, scanned, position = [], 0, 0, 0, None
-        elif in_window >= limits.window:
+        elif full:
             yield Window(window, position, ends_part=False)
             window, in_window = [], 0
     if position is not None:

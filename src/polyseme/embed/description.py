@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from polyseme.elmo import Elmo
 
 VERSION = 1  # of what a job makes: another one gives other bytes for the same input
+CARRIED_BATCH = 64  # sentences, as AllenNLP's command has them unless told
 Dtype = Literal["float32", "float16"]
 
 
@@ -31,9 +32,16 @@ class Options:
     words: tuple[str, ...] = ()  # of any case; all words if empty
     kind: str | None = None
     field: str | None = None
+    batch_size: int | None = None  # sentences in a batch, where state is carried from batch to batch
+    keys: Literal["numbers", "sentences"] = "numbers"  # of HDF5
+    sentence_index: bool = True  # of HDF5: which sentence has which key
 
     def __post_init__(self) -> None:
         checked(self)
+        if self.batch_size is not None and self.batch_size < 1:
+            raise ConfigError(f"batch_size is {self.batch_size}, but a batch has at least one sentence")
+        if self.keys == "sentences" and (self.pool or self.words):
+            raise ConfigError("only whole sentences can be keys; leave pool and words out")
         if self.pool and self.words:
             raise ConfigError("pool gives one vector for a whole document and words one for a word; choose one of them")
         for word in self.words:
@@ -42,7 +50,16 @@ class Options:
 
     def for_model(self, elmo: Elmo) -> Options:
         """With everything said that the model decides."""
-        return replace(self, layers=self.layers or ("sum" if set(elmo.mix) == {1.0} else "average"))
+        batch = self.batch_size
+        if elmo.state == "carry":
+            if self.words:
+                raise ConfigError(
+                    "a carried state depends on every sentence, so words cannot be picked; leave them out"
+                )
+            batch = batch or CARRIED_BATCH
+        elif batch is not None:
+            raise ConfigError('sentences have a batch size where their state is carried; add the state "carry"')
+        return replace(self, layers=self.layers or ("sum" if set(elmo.mix) == {1.0} else "average"), batch_size=batch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,9 @@
     "0", "1", …         a dataset for each record, in the order of the input: [L+1, N, W] or [N, W]; pooled: without N
     sentence_to_index   shape (1,), a JSON object text → key; of equal texts the last one counts; not for target words
 
+AllenNLP's other layouts: a sentence may be its own key (``--use-sentence-keys``; a "/" in it makes groups), and the
+index may be left out (``--forget-sentences``).
+
 What AllenNLP does not keep stands in attributes, which its readers do not see: ``record`` (JSON: id, tokens, …) at
 each dataset, ``polyseme`` (JSON: the job) at the root. Same records, same bytes: no times, no random names.
 The layout holds all texts in one string, so memory grows with them; Parquet has no such limit.
@@ -44,13 +47,31 @@ def write(path: Path, contents: Contents) -> None:
 def _write_records(file: h5py.File, contents: Contents, disk: _Disk) -> None:
     index: dict[str, str] = {}
     put = _RecordWriter(file)
+    by_sentence = contents.about.get("keys") == "sentences"
+    with_index = not contents.for_words and not by_sentence and contents.about.get("sentence_index", True)
     for number, record in enumerate(contents.records()):
-        put(str(number), record)
+        if by_sentence:
+            _check_key(record, file)
+        put(record.text if by_sentence else str(number), record)
         disk.raise_if_failed()
-        if not contents.for_words:
+        if with_index:
             index[record.text] = str(number)
-    if not contents.for_words:
+    if with_index:
         file.create_dataset(_INDEX, (1,), dtype=h5py.string_dtype())[0] = json.dumps(index)
+
+
+def _check_key(record: Record, file: h5py.File) -> None:
+    """Refuse a sentence that HDF5 cannot have as a name, or has already."""
+    parts = record.text.split("/")
+    if not all(parts) or set(parts) & {".", ".."} or "\0" in record.text:
+        raise InputError(f"the sentence {record.text[:60]!r} cannot be a key in HDF5; use numbers")
+    taken = record.text in file or any(
+        isinstance(file.get("/".join(parts[:end])), h5py.Dataset) for end in range(1, len(parts))
+    )
+    if taken:
+        raise InputError(
+            f"the sentence {record.text[:60]!r} stands in the text twice, so it cannot be a key; use numbers"
+        )
 
 
 class _Disk(io.FileIO):
@@ -91,13 +112,16 @@ class _RecordWriter:
         self._file = file.id
         self._without_times = h5p.create(h5p.DATASET_CREATE)
         self._without_times.set_obj_track_times(False)
+        self._with_groups = h5p.create(h5p.LINK_CREATE)
+        self._with_groups.set_create_intermediate_group(True)
+        self._with_groups.set_char_encoding(h5t.CSET_UTF8)
         self._string = h5t.py_create(h5py.string_dtype(), logical=True)
         self._scalar = h5s.create(h5s.SCALAR)
 
     def __call__(self, key: str, record: Record) -> None:
         values = np.ascontiguousarray(record.values)
         kind, space = h5t.py_create(values.dtype), h5s.create_simple(values.shape)
-        dataset = h5d.create(self._file, key.encode(), kind, space, self._without_times)
+        dataset = h5d.create(self._file, key.encode(), kind, space, self._without_times, self._with_groups)
         if values.size:
             dataset.write(h5s.ALL, h5s.ALL, values)
         attribute = h5a.create(dataset, b"record", self._string, self._scalar)
@@ -108,8 +132,10 @@ def read(path: Path) -> Iterator[Record]:
     """Also reads what AllenNLP itself wrote: then the id is the key, and tokens are known where the text is."""
     most = LARGEST_EXPANSION * path.stat().st_size
     with _open(path) as file:
-        texts = {} if "polyseme" in file.attrs else _texts(file)
-        for number, key in enumerate(_keys(file)):
+        ours = "polyseme" in file.attrs
+        texts = {} if ours else _texts(file)
+        by_sentence = ours and json.loads(file.attrs["polyseme"]).get("keys") == "sentences"
+        for number, key in enumerate(_in_order(file) if by_sentence else _keys(file)):
             dataset = file[key]
             if dataset.nbytes > most:
                 raise InputError(f"{path} promises {dataset.nbytes:,} bytes of vectors for {key!r}; it was not read")
@@ -137,10 +163,19 @@ def _open(path: Path) -> h5py.File:
 def _keys(file: h5py.File) -> Iterator[str]:
     """The numbers in their order, or, in a file keyed by sentence, every dataset."""
     count = len(file) - (_INDEX in file)
-    if all(str(number) in file for number in (0, count - 1)):
+    if count and all(str(number) in file for number in (0, count - 1)):
         return (str(number) for number in range(count))
     # A key is a sentence, and every slash in it makes a group.
     return (key for key, _ in walk_hdf5(file, "it", deepest=1000) if key != _INDEX)
+
+
+def _in_order(file: h5py.File) -> list[str]:
+    """The keys of a file of ours that is keyed by sentence: HDF5 sorts them, the records know their places."""
+    places: dict[str, tuple[int, int]] = {}
+    for key in _keys(file):
+        told = json.loads(file[key].attrs["record"])
+        places[key] = told["document"], told["sentence"]
+    return sorted(places, key=places.__getitem__)
 
 
 def _texts(file: h5py.File) -> dict[str, str]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyseme.embed.compute import Done, WindowLimits, compute_parts, repair_parts
+from polyseme.embed.compute import Done, WindowLimits, compute_parts, keep_all_or_nothing, repair_parts
 from polyseme.embed.description import Description, Options, size_of, survey
 from polyseme.embed.parts import (
     COMPLETE,
@@ -71,8 +71,10 @@ def embed_files(
     output_format(out)
     if not out.parent.is_dir():
         raise ConfigError(f"the folder {out.parent} does not exist; make it first")
-    if elmo.state == "carry":
-        raise ConfigError("a job needs vectors that do not depend on what came before; use the state reset or warm")
+    if elmo.state == "carry" and shard.count > 1:
+        raise ConfigError("a carried state cannot be shared between machines; use the state reset or warm")
+    if (options.keys, options.sentence_index) != ("numbers", True) and out.suffix.lower() not in (".hdf5", ".h5"):
+        raise ConfigError(f"only HDF5 has keys that can be chosen, and {out.name} is something else")
     sources = expand_inputs(inputs)
     if STDIN in sources and shard.count > 1:
         raise ConfigError("standard input cannot be shared between machines; give files")
@@ -191,7 +193,11 @@ def _compute(
 
     limits = limits or WindowLimits.for_model(elmo, options)
     with working("embedding", description.characters, progress) as work:
-        repair_parts(documents, elmo, options, shard, folder, limits)
+        if elmo.state == "carry":
+            keep_all_or_nothing(folder)
+            elmo.forget()
+        else:
+            repair_parts(documents, elmo, options, shard, folder, limits)
         if not (folder / COMPLETE).exists():
             read[0] = 0
             compute_parts(documents(), elmo, options, shard, folder, limits=limits, on_window=tell)

@@ -114,6 +114,11 @@ class Engine:
         final = ReadingState.zero(self.config, len(sentences))
         return self._run(sentences, start, final, keep_boundaries, progress), final
 
+    def encode_words(self, words: Sequence[str]) -> Floats:
+        """Words → [V, D], what the token encoder makes of each; nothing is kept."""
+        with self._quiet():
+            return self._encode_keys(words)
+
     def _run(
         self,
         sentences: Sequence[Sequence[str]],

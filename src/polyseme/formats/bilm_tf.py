@@ -23,7 +23,7 @@ from polyseme.text.characters import BYTE_ALPHABET, SENTENCE_BEGIN, SENTENCE_END
 from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 
-OPTIONS, WEIGHTS, VOCABULARY = "options.json", "weights.hdf5", "vocab.txt"
+OPTIONS, WEIGHTS, VOCABULARY, EMBEDDINGS = "options.json", "weights.hdf5", "vocab.txt", "embeddings.hdf5"
 BOUNDARIES = {BEGIN: SENTENCE_BEGIN, END: SENTENCE_END}
 TITLE = "bilm-tf (options.json and HDF5)"
 
@@ -33,7 +33,8 @@ def load_bilm_tf(
 ) -> StoredModel:
     """Read a pair of options and weights.
 
-    A model of word ids may have its table in a file of its own, ``embedding``.
+    With ``embedding``, a table of word vectors in a file of its own, the model reads word ids, whatever the options say
+    of characters.
     """
     settings = Settings.of(options)
     words = read_vocabulary(vocabulary) if vocabulary else None
@@ -41,7 +42,8 @@ def load_bilm_tf(
         if embedding is not None:
             with open_hdf5(embedding) as table:
                 both = ArrayFile(file.name, {**file.arrays, **table.arrays}, file.size + table.size)
-                return read_tf_model(both, settings, words, TITLE)
+                by_words = Settings({**settings.values, "char_cnn": None}, settings.where)
+                return read_tf_model(both, by_words, words, f"{TITLE}, word vectors of {embedding.name}")
         return read_tf_model(file, settings, words, TITLE)
 
 
@@ -86,8 +88,12 @@ def tf_indexer(config: BiLMConfig, vocabulary: Vocabulary | None) -> Indexer:
             f"the vocabulary has {len(vocabulary)} lines, but the array 'embedding' has {config.words.size} rows; "
             "they must belong together"
         )
+    if missing := [name for name in (BEGIN, END) if name not in vocabulary]:
+        raise FormatError(
+            f"the vocabulary has no line {missing[0]}, which every sentence needs; add it, and its vector"
+        )
     ids = {word: number for number, word in enumerate(vocabulary.words)}
-    return Indexer(words=WordTable(ids, unknown=UNKNOWN, begin=BEGIN, end=END))
+    return Indexer(words=WordTable(ids, unknown=UNKNOWN if UNKNOWN in vocabulary else None, begin=BEGIN, end=END))
 
 
 def special_tokens(vocabulary: Vocabulary | None) -> dict[str, int]:
@@ -126,7 +132,7 @@ def save_bilm_tf(model: StoredModel, folder: Path) -> None:
     if model.softmax is not None and model.softmax.clusters is None:
         arrays |= {"softmax/W": model.softmax.weight, "softmax/b": model.softmax.bias}
     rows = None if model.softmax is None or model.softmax.clusters else len(model.softmax.bias)
-    with model_folder(folder, (OPTIONS, WEIGHTS, VOCABULARY)) as beside:
+    with model_folder(folder, (OPTIONS, WEIGHTS, VOCABULARY, EMBEDDINGS)) as beside:
         options = options_from_config(config, softmax_words=rows)
         (beside / OPTIONS).write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
         write_hdf5(beside / WEIGHTS, arrays)

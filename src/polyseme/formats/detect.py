@@ -19,7 +19,7 @@ from polyseme.formats.manylangs import is_manylangs, load_manylangs
 from polyseme.formats.model import StoredModel
 from polyseme.formats.named import local_file, locate
 from polyseme.formats.native import is_native, load_native
-from polyseme.formats.pairs import FilePair, has_pair, load_files, load_pair
+from polyseme.formats.pairs import has_pair, load_files, load_pair, with_words
 from polyseme.formats.releases.known import find_release
 from polyseme.formats.tf_checkpoint import is_checkpoint, load_checkpoint
 
@@ -102,8 +102,9 @@ def _load_bundled(language: str) -> StoredModel:
 
 def _load_pair(weights: str, options: str) -> StoredModel:
     """Weights and options that were given one by one, each by its path or address."""
-    pair = FilePair(options=local_file(options), weights=local_file(weights), vocabulary=None)
+    files = local_file(options), local_file(weights)
     try:
+        pair = with_words(*files, asked_for=files[1])
         model = load_files(pair)
     except PolysemeError as error:
         raise FormatError(f"{weights} with {options}: {error}") from None

@@ -82,7 +82,8 @@ def _words(folder: Path, settings: Settings, size: int) -> WordTable:
     settings.only("unknown", "begin", "end", "longest")
     ids = _ids(folder / WORDS, size)
     longest = settings.whole("longest") if settings.has("longest") else None
-    return WordTable(ids, settings.text("unknown"), settings.text("begin"), settings.text("end"), longest)
+    unknown = settings.text("unknown") if settings.has("unknown") else None
+    return WordTable(ids, unknown, settings.text("begin"), settings.text("end"), longest)
 
 
 def _characters(folder: Path, settings: Settings, config: CharacterConfig) -> Characters:

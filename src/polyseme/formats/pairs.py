@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyseme.errors import FormatError
@@ -24,6 +24,7 @@ class FilePair:
     weights: Path
     vocabulary: Path | None
     embedding: Path | None = None
+    unused: Path | None = None  #: a table of word vectors that no vocabulary belongs to
 
 
 def has_pair(path: Path) -> bool:
@@ -40,7 +41,10 @@ def load_pair(path: Path) -> StoredModel:
 
 
 def load_files(pair: FilePair) -> StoredModel:
-    return load_bilm_tf(pair.options, pair.weights, pair.vocabulary, pair.embedding)
+    model = load_bilm_tf(pair.options, pair.weights, pair.vocabulary, pair.embedding)
+    if pair.unused is None:
+        return model
+    return replace(model, format=f"{model.format}; {pair.unused.name} without a vocab.txt is not used")
 
 
 def find_pair(path: Path) -> FilePair:
@@ -49,31 +53,63 @@ def find_pair(path: Path) -> FilePair:
     if path.is_dir():
         options, weights = _only_options(folder), _only_weights(folder)
     elif path.name.endswith(".json"):
-        options, weights = path, _partner(path, "options.json", "weights.hdf5") or _only_weights(folder)
+        options, weights = path, _weights_of(path) or _only_weights(folder)
+    elif _holds_table(path):
+        options, weights = _only_options(folder), _only_weights(folder)
     else:
-        weights, options = path, _partner(path, "weights.hdf5", "options.json") or _only_options(folder)
+        weights, options = path, _options_of(path) or _only_options(folder)
+    return with_words(options, weights, asked_for=path)
+
+
+def with_words(options: Path, weights: Path, asked_for: Path) -> FilePair:
+    """Options and weights, with what lies beside the weights: a vocabulary, and the table of a model of word ids.
+
+    A model of characters becomes one of word ids where its folder, or the table itself, was asked for, and vocab.txt is
+    there too: that is how bilm-tf's users keep what ``dump_token_embeddings`` wrote.
+    """
+    folder = weights.parent
     vocabulary = next((folder / name for name in VOCABULARIES if (folder / name).is_file()), None)
-    embedding = None if Settings.of(options).has("char_cnn") else _embedding(folder, weights)
-    return FilePair(options, weights, vocabulary, embedding)
+    by_characters = Settings.of(options).has("char_cnn")
+    if by_characters and asked_for in (options, weights):
+        return FilePair(options, weights, vocabulary)
+    if not asked_for.is_dir() and _holds_table(asked_for):
+        return FilePair(options, weights, vocabulary, embedding=asked_for)
+    table = _embedding(folder, weights)
+    if by_characters and vocabulary is None:
+        return FilePair(options, weights, None, unused=table)
+    return FilePair(options, weights, vocabulary, table)
 
 
-def _partner(path: Path, ending: str, other: str) -> Path | None:
-    """AllenNLP's releases call a pair …_options.json and …_weights.hdf5."""
-    partner = path.with_name(path.name.removesuffix(ending) + other)
-    return partner if path.name.endswith(ending) and partner.is_file() else None
+def _options_of(weights: Path) -> Path | None:
+    """AllenNLP's releases call a pair …_options.json and …_weights.hdf5, or …_weights_PubMed_only.hdf5."""
+    stem, found, _ = weights.name.rpartition("weights")
+    options = weights.with_name(f"{stem}options.json")
+    return options if found and options.is_file() else None
+
+
+def _weights_of(options: Path) -> Path | None:
+    stem = options.name.removesuffix("options.json")
+    weights = options.with_name(f"{stem}weights.hdf5")
+    return weights if options.name.endswith("options.json") and weights.is_file() else None
 
 
 def _only_options(folder: Path) -> Path:
     found = _options_files(folder)
     if not found:
         raise FormatError("there is no options.json beside the weights, and without it they cannot be read")
-    if len(found) > 1 and (folder / "options.json") not in found:
+    if len(found) > 1 and (folder / "options.json") not in found and not _say_the_same(found):
         raise FormatError(f"there are several options ({found[0].name}, {found[1].name}); give the file you mean")
     return folder / "options.json" if folder / "options.json" in found else found[0]
 
 
+def _say_the_same(options: list[Path]) -> bool:
+    """The releases of one size differ in their weights only."""
+    first, *others = (Settings.of(path).values for path in options)
+    return all(other == first for other in others)
+
+
 def _only_weights(folder: Path) -> Path:
-    files = _weight_files(folder)
+    files = [path for path in _weight_files(folder) if not _holds_table(path)]
     for name in PREFERRED:
         if folder / name in files:
             return folder / name
@@ -93,11 +129,16 @@ def _embedding(folder: Path, weights: Path) -> Path | None:
     with open_hdf5(weights) as file:
         if "embedding" in file.arrays:
             return None
-    for path in _weight_files(folder):
+    return next((path for path in _weight_files(folder) if _holds_table(path)), None)
+
+
+def _holds_table(path: Path) -> bool:
+    """Whether it is what bilm-tf's ``dump_token_embeddings`` writes: a vector for each word, and nothing else."""
+    try:
         with open_hdf5(path) as file:
-            if set(file.arrays) == {"embedding"}:
-                return path
-    return None
+            return set(file.arrays) == {"embedding"}
+    except FormatError:
+        return False  # it will be named when it is read
 
 
 def _holds_model(path: Path) -> bool:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from polyseme.errors import ConfigError, InputError
 from polyseme.text.characters import Characters
 from polyseme.text.composed import composed
+from polyseme.text.vocabulary import UNKNOWN
 
 Ids = npt.NDArray[np.int64]
 
@@ -20,20 +21,25 @@ class WordTable:
     """Word ids of a model that looks words up. ``ids`` are rows of its table, counted from 0."""
 
     ids: Mapping[str, int]
-    unknown: str
+    unknown: str | None  #: what a word that is not there counts as; None: it cannot be read
     begin: str
     end: str
     longest: int | None = None  #: code points of a token that are looked up; ELMoForManyLangs cuts the rest off
 
     def __post_init__(self) -> None:
         for name in (self.unknown, self.begin, self.end):
-            if name not in self.ids:
+            if name is not None and name not in self.ids:
                 raise ConfigError(f"the vocabulary has no entry {name!r}, which a model of word ids needs")
 
     def id(self, token: str) -> int:
         """Row of the token plus one: 0 is padding."""
         found = self.ids.get(token if self.longest is None else token[: self.longest])
-        return (self.ids[self.unknown] if found is None else found) + 1
+        if found is None and self.unknown is None:
+            raise InputError(
+                f"the token {token!r} is not in the model's vocabulary, which has no {UNKNOWN} either; "
+                "leave it out, or use the model that reads characters"
+            )
+        return (self.ids[self.unknown or ""] if found is None else found) + 1
 
 
 @dataclass(frozen=True, slots=True)
