@@ -119,6 +119,13 @@ class Engine:
         with self._quiet():
             return self._encode_keys(words)
 
+    def encode_padding(self) -> Floats:
+        """[D], what the token encoder makes of a position where no token stands; bilm-tf shows it behind a sentence."""
+        rows = np.zeros((1, self.config.row_size), np.int64)
+        with self._quiet():
+            encoded: Floats = self._encoder.encode(rows, np.array([self.config.row_size]))[0]
+        return encoded
+
     def _run(
         self,
         sentences: Sequence[Sequence[str]],

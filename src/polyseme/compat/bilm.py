@@ -1,0 +1,94 @@
+"""bilm-tf outside its graphs: ids of batches, and its two dumps.
+
+from polyseme.compat.bilm import Batcher, dump_bilm_embeddings
+ids = Batcher("vocab.txt", 50).batch_sentences([["a", "sentence"]])
+dump_bilm_embeddings("vocab.txt", "sentences.txt", "options.json", "weights.hdf5", "vectors.hdf5")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.compat.carried import CarriedReading
+from polyseme.engine.word_table import write_word_table
+from polyseme.formats.bilm_tf import read_vocabulary, special_tokens, tf_indexer
+from polyseme.formats.detect import load
+from polyseme.formats.model import StoredModel
+from polyseme.jobs.atomic import partial_path, put_in_place
+from polyseme.text.characters import ByteScheme
+from polyseme.text.indexing import Indexer
+from polyseme.text.lines import read_lines
+from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+
+Ids = npt.NDArray[np.int32]
+
+
+class Batcher:
+    """Sentences of tokens → ids of characters, with boundaries."""
+
+    def __init__(self, lm_vocab_file: str | Path, max_token_length: int) -> None:
+        vocabulary = read_vocabulary(Path(lm_vocab_file))
+        self._indexer = Indexer(characters=ByteScheme(max_token_length, special_tokens(vocabulary)))
+
+    def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
+        """[B, T, M]: T is the longest sentence and its two boundaries; zeros behind a shorter one."""
+        return self._indexer.batch(sentences).astype(np.int32)
+
+
+class TokenBatcher:
+    """Sentences of tokens → numbers of words, with boundaries, for a model with a table of word vectors."""
+
+    def __init__(self, lm_vocab_file: str | Path) -> None:
+        self._vocabulary = read_vocabulary(Path(lm_vocab_file))
+
+    def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
+        """[B, T]: the line of a word in the vocabulary, from 1; a word that is not there has the line of <UNK>."""
+        ids = np.zeros((len(sentences), max(map(len, sentences), default=0) + 2), np.int32)
+        for row, sentence in enumerate(sentences):
+            ids[row, : len(sentence) + 2] = [self._number(word) for word in (BEGIN, *sentence, END)]
+        return ids
+
+    def _number(self, word: str) -> int:
+        """0, as padding has it, where not even <UNK> is there: the original's rule."""
+        found = self._vocabulary.find(word)
+        found = self._vocabulary.find(UNKNOWN) if found is None else found
+        return 0 if found is None else found + 1
+
+
+def dump_bilm_embeddings(
+    vocab_file: str | Path,
+    dataset_file: str | Path,
+    options_file: str | Path,
+    weight_file: str | Path,
+    outfile: str | Path,
+) -> None:
+    """A sentence a line → HDF5, "0", "1", … of [L+1, N, W]; state is carried from line to line."""
+    stored, _ = _load(vocab_file, options_file, weight_file)
+    reading, path = CarriedReading(stored), Path(outfile)
+    beside = partial_path(path)
+    try:
+        with h5py.File(beside, "w") as file, Path(dataset_file).open("rb") as lines:
+            for number, line in enumerate(read_lines(lines, str(dataset_file))):
+                file.create_dataset(str(number), data=reading.read([line.split()])[0])
+        put_in_place(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def dump_token_embeddings(
+    vocab_file: str | Path, options_file: str | Path, weight_file: str | Path, outfile: str | Path
+) -> None:
+    """A vector for each line of the vocabulary → HDF5, ``embedding`` [V, D]."""
+    write_word_table(*_load(vocab_file, options_file, weight_file), Path(outfile))
+
+
+def _load(vocab_file: str | Path, options_file: str | Path, weight_file: str | Path) -> tuple[StoredModel, Vocabulary]:
+    vocabulary = read_vocabulary(Path(vocab_file))
+    stored = load(weight_file, options=options_file)
+    return replace(stored, indexer=tf_indexer(stored.config, vocabulary), vocabulary=vocabulary), vocabulary

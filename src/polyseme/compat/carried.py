@@ -1,0 +1,36 @@
+"""Batches are read as the original programs read them: a row starts where the same row of the last batch ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.engine.device_engine import DeviceEngine
+from polyseme.engine.engine import Engine
+from polyseme.engine.state import ReadingState
+from polyseme.formats.model import StoredModel
+
+Floats = npt.NDArray[np.float32]
+
+
+class CarriedReading:
+    """A model, and what the rows of its batches remember. A row without a sentence keeps what it has."""
+
+    def __init__(self, stored: StoredModel, device: str = "cpu") -> None:
+        self.config = stored.config
+        self.engine: Engine | DeviceEngine
+        self.engine = Engine(stored) if device == "cpu" else DeviceEngine(stored, device)
+        self._rows: ReadingState | None = None
+
+    def read(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
+        """The layers [L+1, N, W] of each sentence of a batch."""
+        start = None if self._rows is None else self._rows.rows(len(sentences))
+        layers, final = self.engine.encode_carrying(sentences, start)
+        self._rows = final if self._rows is None else self._rows.replace_rows(final)
+        return layers
+
+    def forget(self) -> None:
+        """Begin anew, from the zero state."""
+        self._rows = None

@@ -1,0 +1,103 @@
+"""AllenNLP's biLM in PyTorch: ids without boundaries in, every layer with boundaries out, state kept between calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from polyseme.compat.elmo_characters import character_ids, load_characters
+from polyseme.errors import ConfigError
+from polyseme.nn.bilm import BiLM, BiLMState
+
+
+class CarriedState:
+    """What the rows of a batch remember from call to call; programs know it as the inner ``_elmo_lstm``."""
+
+    def __init__(self) -> None:
+        self.stateful = True
+        self._rows: BiLMState | None = None
+
+    def start(self, count: int, device: torch.device) -> BiLMState | None:
+        """Where so many sentences start; None for the zero state."""
+        if self._rows is None or not self.stateful:
+            return None
+        rows = self._rows.rows(count)
+        return BiLMState(rows.h.to(device), rows.c.to(device))
+
+    def keep(self, final: BiLMState) -> None:
+        if self.stateful:
+            final = BiLMState(final.h.detach(), final.c.detach())
+            before = None if self._rows is None else BiLMState(*(x.to(final.h) for x in (self._rows.h, self._rows.c)))
+            self._rows = final if before is None else before.replace_rows(final)
+
+    def reset_states(self, mask: Tensor | None = None) -> None:
+        """Begin anew: all rows, or those that ``mask`` [rows] names."""
+        if mask is None or self._rows is None:
+            self._rows = None
+            return
+        kept = (~mask.bool())[None, None, :, None].to(self._rows.h)
+        self._rows = BiLMState(self._rows.h * kept, self._rows.c * kept)
+
+
+class _ElmoBiLm(nn.Module):
+    """``_ElmoBiLm(options_file, weight_file)(ids)`` → activations of every layer, and their mask."""
+
+    _begin: Tensor  # [M]
+    _end: Tensor  # [M]
+    _cached: Tensor | None  # [V, M]
+
+    def __init__(
+        self,
+        options_file: str,
+        weight_file: str,
+        requires_grad: bool = False,
+        vocab_to_cache: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__()
+        stored, scheme = load_characters(options_file, weight_file)
+        self._bilm: BiLM = stored.bilm().requires_grad_(requires_grad)
+        self._elmo_lstm = CarriedState()
+        self.register_buffer("_begin", torch.tensor(scheme.begin_row()), persistent=False)
+        self.register_buffer("_end", torch.tensor(scheme.end_row()), persistent=False)
+        # A word of the vocabulary is looked up by its number; the network then encodes each distinct word once.
+        cached = None if vocab_to_cache is None else torch.from_numpy(character_ids([vocab_to_cache], scheme)[0])
+        if cached is not None:
+            cached[0] = 0  # the padding token
+        self.register_buffer("_cached", cached, persistent=False)
+
+    @property
+    def num_layers(self) -> int:
+        """The token layer counts."""
+        return self._bilm.config.layers + 1
+
+    def get_output_dim(self) -> int:
+        return self._bilm.config.width
+
+    def forward(self, inputs: Tensor | None, word_inputs: Tensor | None = None) -> dict[str, list[Tensor] | Tensor]:
+        """[B, N, M] ids without boundaries → "activations": L+1 of [B, N+2, W], "mask": [B, N+2].
+
+        ``word_inputs`` [B, N] are numbers of words in ``vocab_to_cache``; where one is beyond it, the characters count.
+        """
+        ids = add_boundaries(self._characters(inputs, word_inputs), self._begin, self._end)
+        output = self._bilm(ids, self._elmo_lstm.start(len(ids), ids.device))
+        self._elmo_lstm.keep(output.state)
+        return {"activations": list(output.layers.unbind(0)), "mask": output.mask.long()}
+
+    def _characters(self, inputs: Tensor | None, word_inputs: Tensor | None) -> Tensor:
+        if self._cached is not None and word_inputs is not None and bool((word_inputs < len(self._cached)).all()):
+            return self._cached[word_inputs]
+        if inputs is None:
+            raise ConfigError("a word that is not cached needs its characters; pass the ids of characters too")
+        return inputs
+
+
+def add_boundaries(ids: Tensor, begin: Tensor, end: Tensor) -> Tensor:
+    """[B, N, M] ids → [B, N+2, M]: each sentence between its begin and its end, zeros behind it."""
+    sizes = (ids > 0).any(dim=2).sum(dim=1)  # [B]
+    framed = ids.new_zeros(ids.shape[0], ids.shape[1] + 2, ids.shape[2])
+    framed[:, 1:-1] = ids
+    framed[:, 0] = begin
+    framed[torch.arange(len(ids), device=ids.device), sizes + 1] = end
+    return framed
