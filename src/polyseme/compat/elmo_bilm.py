@@ -32,6 +32,14 @@ class CarriedState:
             before = None if self._rows is None else BiLMState(*(x.to(final.h) for x in (self._rows.h, self._rows.c)))
             self._rows = final if before is None else before.replace_rows(final)
 
+    @property
+    def _states(self) -> tuple[Tensor, Tensor] | None:
+        """As AllenNLP shows them: outputs [L, rows, 2·D] and cells [L, rows, 2·H], forward before backward."""
+        if self._rows is None:
+            return None
+        both = (x.permute(1, 2, 0, 3).flatten(2) for x in (self._rows.h, self._rows.c))
+        return next(both), next(both)
+
     def reset_states(self, mask: Tensor | None = None) -> None:
         """Begin anew: all rows, or those that ``mask`` [rows] names."""
         if mask is None or self._rows is None:
