@@ -211,7 +211,7 @@ def test_a_job_with_carried_state_is_resumed_from_its_beginning(text: Path) -> N
     options = Options(layers="all", batch_size=2)
     embed_files([text], out, carrying(), options, limits=SMALL)
     with pytest.raises(Stop):
-        embed_files([text], again, carrying(), options, limits=SMALL, on_progress=stop_after(9))
+        embed_files([text], again, carrying(), options, limits=SMALL, progress=stop_after(9))
     assert list(parts_folder(again).glob("*/*.part"))
     embed_files([text], again, carrying(), options, limits=SMALL, resume=True)
     assert again.read_bytes() == out.read_bytes()
