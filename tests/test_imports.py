@@ -218,10 +218,14 @@ def test_light_modules_do_not_import_torch(root: str) -> None:
 #: What runs on a machine without torch.
 WITHOUT_TORCH = ("formats", "engine", "elmo", "embed", "lm", "index", "senses", "demo", "serve", "cli")
 
+#: Of the packages that polyseme stands in for, those that take and give arrays.
+COMPAT_WITHOUT_TORCH = ("allennlp", "elmo_embedder", "simple_elmo", "elmoformanylangs", "bilm", "tensorflow_hub")
+
 
 def test_what_a_cpu_needs_does_not_import_torch() -> None:
     left_out = ("polyseme.embed.ray", "polyseme.__main__")  # Ray brings whatever it likes; the other one runs
     modules = [name for name in MODULES if name != PACKAGE and layer_of(name) in WITHOUT_TORCH and name not in left_out]
+    modules += [f"polyseme.compat.{name}" for name in COMPAT_WITHOUT_TORCH]
     assert len(modules) > 100
     assert loaded_by(modules).isdisjoint({"torch"})
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.engine.device_engine import DeviceEngine
 from polyseme.engine.engine import Engine
 from polyseme.engine.state import ReadingState
 from polyseme.formats.model import StoredModel
+
+if TYPE_CHECKING:
+    from polyseme.nn.device_engine import DeviceEngine
 
 Floats = npt.NDArray[np.float32]
 
@@ -20,8 +23,7 @@ class CarriedReading:
 
     def __init__(self, stored: StoredModel, device: str = "cpu") -> None:
         self.config = stored.config
-        self.engine: Engine | DeviceEngine
-        self.engine = Engine(stored) if device == "cpu" else DeviceEngine(stored, device)
+        self.engine = Engine(stored) if device == "cpu" else _on_device(stored, device)
         self._rows: ReadingState | None = None
 
     def read(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
@@ -34,3 +36,9 @@ class CarriedReading:
     def forget(self) -> None:
         """Begin anew, from the zero state."""
         self._rows = None
+
+
+def _on_device(stored: StoredModel, device: str) -> DeviceEngine:
+    from polyseme.nn.device_engine import DeviceEngine  # the CPU needs no PyTorch
+
+    return DeviceEngine(stored, device)

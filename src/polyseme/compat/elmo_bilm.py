@@ -65,7 +65,7 @@ class _ElmoBiLm(nn.Module):
     ) -> None:
         super().__init__()
         stored, scheme = load_characters(options_file, weight_file)
-        self._bilm: BiLM = stored.bilm().requires_grad_(requires_grad)
+        self._bilm: BiLM = BiLM.of(stored).requires_grad_(requires_grad)
         self._elmo_lstm = CarriedState()
         self.register_buffer("_begin", torch.tensor(scheme.begin_row()), persistent=False)
         self.register_buffer("_end", torch.tensor(scheme.end_row()), persistent=False)

@@ -17,6 +17,7 @@ from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 
 Ids = npt.NDArray[np.int64]
+ConfigurationError = ConfigError  #: what AllenNLP raises
 
 
 class ELMoCharacterMapper:

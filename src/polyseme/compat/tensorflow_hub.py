@@ -23,6 +23,7 @@ from polyseme.elmo import Elmo, State
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
+from polyseme.mixing import mix_weights, mixed
 
 Floats = npt.NDArray[np.float32]
 
@@ -58,14 +59,14 @@ class Module:
         layers = np.zeros((len(sentences), self._elmo.config.layers + 1, longest, self._elmo.config.width), np.float32)
         for row, encoding in enumerate(encodings):
             layers[row, :, : len(encoding)] = encoding.layers
-        mixed: Floats = np.tensordot(layers, self._mix, axes=(1, 0)).astype(np.float32)  # [B, N, W]
+        elmo: Floats = mixed(layers.swapaxes(0, 1), self._mix)  # [B, N, W]
         counts = np.array([max(1, len(sentence)) for sentence in sentences], np.float32)
-        mean: Floats = mixed.sum(axis=1) / counts[:, None]
+        mean: Floats = elmo.sum(axis=1) / counts[:, None]
         if not as_dict:
             return mean
         outputs = {f"lstm_outputs{number}": layers[:, number] for number in range(1, layers.shape[1])}
         words = layers[:, 0, :, : self._elmo.config.projection]  # both halves are the same
-        return {"word_emb": words, **outputs, "elmo": mixed, "default": mean}
+        return {"word_emb": words, **outputs, "elmo": elmo, "default": mean}
 
     def get_output_info_dict(self, signature: str = "default") -> list[str]:
         """The names of what ``as_dict`` gives."""
@@ -101,10 +102,9 @@ def _text(token: Any) -> str:
     return token.decode() if isinstance(token, bytes) else str(token)
 
 
-def _mix(stored: StoredModel) -> Floats:
-    """[L+1]: the weights that came with the module; the mean where none did."""
+def _mix(stored: StoredModel) -> tuple[float, ...]:
+    """The weight of each layer, as it came with the module; their mean where none did."""
     if not stored.mixes:
-        return np.full(stored.config.layers + 1, 1 / (stored.config.layers + 1), np.float32)
+        return mix_weights(None, stored.config.layers + 1)
     weights = np.exp(np.array(stored.mixes[0].weights) - max(stored.mixes[0].weights))
-    mix: Floats = (stored.mixes[0].scale * weights / weights.sum()).astype(np.float32)
-    return mix
+    return tuple((stored.mixes[0].scale * weights / weights.sum()).tolist())
