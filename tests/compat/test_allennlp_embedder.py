@@ -9,8 +9,9 @@ import h5py
 import numpy as np
 import pytest
 
+from helpers.golden import golden
 from helpers.paths import FIXTURES, needs
-from polyseme.compat.allennlp import ConfigurationError, ELMoCharacterMapper, ElmoEmbedder, batch_to_ids
+from polyseme.compat.allennlp import ConfigurationError, ELMoCharacterMapper, ElmoEmbedder, _ElmoBiLm, batch_to_ids
 
 ALLENNLP = FIXTURES / "bilm-tf" / "allennlp"
 PAIR = str(ALLENNLP / "options.json"), str(ALLENNLP / "lm_weights.hdf5")
@@ -108,6 +109,17 @@ class TestEmbedder:
 
     def test_an_empty_sentence_in_a_batch(self) -> None:
         assert len(list(ElmoEmbedder(*PAIR).embed_sentences([["This", "is", "a", "test"], []]))) == 2
+
+
+def test_tokens_are_read_as_they_are_spelled() -> None:
+    """The modules, the embedder and the batches: e with an accent is not composed, as the originals do not."""
+    folder = golden("allennlp/skip2_relu")
+    pair = str(folder / "options.json"), str(folder / "weights.hdf5")
+    tokens = ["caf\u00e9", "cafe\u0301"]
+    layers = ElmoEmbedder(*pair).embed_sentence(tokens)
+    assert np.abs(layers[0, 0] - layers[0, 1]).max() > 1e-4
+    expected = _ElmoBiLm(*pair)(batch_to_ids([tokens]))["activations"]
+    np.testing.assert_allclose(layers, np.stack([one[0, 1:-1].numpy() for one in expected]), atol=1e-6)
 
 
 def padded(*ids: int) -> list[int]:

@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.compat.as_spelled import AsSpelled
 from polyseme.compat.carried import CarriedReading
 from polyseme.engine.word_table import write_word_table
 from polyseme.formats.bilm_tf import read_vocabulary, special_tokens, tf_indexer
@@ -22,7 +23,6 @@ from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.atomic import partial_path, put_in_place
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
 from polyseme.text.lines import read_lines
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 
@@ -34,7 +34,7 @@ class Batcher:
 
     def __init__(self, lm_vocab_file: str | Path, max_token_length: int) -> None:
         vocabulary = read_vocabulary(Path(lm_vocab_file))
-        self._indexer = Indexer(characters=ByteScheme(max_token_length, special_tokens(vocabulary)))
+        self._indexer = AsSpelled(characters=ByteScheme(max_token_length, special_tokens(vocabulary)))
 
     def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
         """[B, T, M]: T is the longest sentence and its two boundaries; zeros behind a shorter one."""

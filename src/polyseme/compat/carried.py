@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.compat.as_spelled import AsSpelled
 from polyseme.engine.engine import Engine
 from polyseme.engine.state import ReadingState
 from polyseme.formats.model import StoredModel
@@ -23,6 +25,7 @@ class CarriedReading:
 
     def __init__(self, stored: StoredModel, device: str = "cpu") -> None:
         self.config = stored.config
+        stored = replace(stored, indexer=AsSpelled(stored.indexer.characters, stored.indexer.words))
         self.engine = Engine(stored) if device == "cpu" else _on_device(stored, device)
         self._rows: ReadingState | None = None
 
