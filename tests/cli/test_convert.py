@@ -34,8 +34,8 @@ def test_a_vocabulary_becomes_a_table_of_word_vectors(tmp_path: Path) -> None:
     """As bilm-tf's own ``dump_token_embeddings`` makes it; the folder then reads words."""
     words, out = SKIP.parent / "vocab.txt", tmp_path / "out"
     command = ["convert", str(SKIP), str(out), "--to", "bilm-tf", "--vocabulary", str(words)]
-    for _ in range(2):  # an earlier one is replaced
-        result = RUN.invoke(app, command)
+    for again in ([], ["--overwrite"]):
+        result = RUN.invoke(app, [*command, *again])
         assert result.exit_code == 0, result.output
     with h5py.File(out / "embeddings.hdf5") as found, h5py.File(WORDS / "token_embeddings.hdf5") as expected:
         np.testing.assert_allclose(found["embedding"][...], expected["embedding"][...], atol=1e-5)
