@@ -53,7 +53,7 @@ def test_the_examples_run_one_after_the_other() -> None:
     assert json.loads(second)["classes"]["PER"]["support"] == 1
     assert Path("confusion.png").read_bytes().startswith(b"\x89PNG")
     first, second = (run(example) for example in EXAMPLES["predict"])
-    assert set(json.loads(first.splitlines()[0])) == {"line", "text", "sentences"}
+    assert set(json.loads(first.splitlines()[0])) == {"text", "sentences"}
     assert second == ""
     predicted = Path("predicted.txt").read_text(encoding="utf-8").split("\n\n")
     assert [len(block.splitlines()) for block in predicted[:2]] == [5, 3]

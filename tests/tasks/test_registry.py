@@ -24,7 +24,9 @@ def test_a_package_adds_a_task(install: Install) -> None:
     install("polyseme-mood", {"polyseme_mood": RENAMED}, {TASKS: {"mood": "polyseme_mood:TASK"}})
     assert find_task("mood").name == "mood"
     assert task_names()[-1] == "mood"
-    with pytest.raises(ConfigError, match=r"there is no task 'moods' to train; there are: ner, .*coref, mood$"):
+    with pytest.raises(
+        ConfigError, match=r"there is no task 'moods' to train; there are: ner, .*coref, text, pairs, mood$"
+    ):
         find_task("moods")
 
 

@@ -25,7 +25,10 @@ HEAD = 200
 
 def train(
     task: Annotated[
-        str, typer.Argument(help="ner, pos, sst, snli, srl, squad, coref, or one that a package adds.", metavar="TASK")
+        str,
+        typer.Argument(
+            help="ner, pos, sst, snli, srl, squad, coref, text, pairs, or one that a package adds.", metavar="TASK"
+        ),
     ],
     out: RunFolder,
     data: Annotated[

@@ -20,6 +20,8 @@ MODULES = {
     "srl": "polyseme.tasks.srl.task",
     "squad": "polyseme.tasks.squad.task",
     "coref": "polyseme.tasks.coref.task",
+    "text": "polyseme.tasks.text_classes.task",
+    "pairs": "polyseme.tasks.text_pairs.task",
 }
 
 

@@ -67,6 +67,7 @@ def test_it_learns_and_a_tag_that_training_never_saw_is_only_wrong(tmp_path: Pat
     result = train_task(TaskPlan("pos", find_data(tmp_path), tmp_path / "run", preset))
     assert result.scores.values["accuracy"] == pytest.approx(100 * 16 / 17)
     (record,) = Task.load(tmp_path / "run").predict([["dog", "sees", "cat"]])
+    assert len(record.pop("confidences")) == 3
     assert record == {"tokens": ["dog", "sees", "cat"], "tags": ["NOUN", "VERB", "NOUN"]}
 
 

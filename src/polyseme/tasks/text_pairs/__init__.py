@@ -1,0 +1,1 @@
+"""Classification of pairs of texts, with any labels."""
