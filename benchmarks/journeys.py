@@ -42,10 +42,11 @@ def importing(frame):
 sys.setprofile(note); threading.setprofile(note)
 from polyseme.cli.app import app
 try:
-    app(sys.argv[2:], standalone_mode=False)
+    failed = app(sys.argv[2:], standalone_mode=False)
 finally:
     sys.setprofile(None)
     Path(sys.argv[1]).write_text("\\n".join(sorted(seen)))
+sys.exit(failed or 0)
 """
 
 
@@ -59,7 +60,7 @@ def main() -> None:
         sys.path.insert(0, str(ROOT / "tests"))
         prepare(work)
         now = {name: modules_of(work, ROOT / "src", name) for name in JOURNEYS}
-        before = {name: len(modules_of(work, older, name)) if older else known[name]["before"] for name in JOURNEYS}
+        before = {name: len(modules_of(work, older, name)) if older else known.get(name, {}).get("before") for name in JOURNEYS}
     rows = {name: {"before": before[name], "modules": len(seen), "names": seen} for name, seen in now.items()}
     RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     fill_in("architecture.md", "journeys", table(rows))
