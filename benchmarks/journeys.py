@@ -60,7 +60,8 @@ def main() -> None:
         sys.path.insert(0, str(ROOT / "tests"))
         prepare(work)
         now = {name: modules_of(work, ROOT / "src", name) for name in JOURNEYS}
-        before = {name: len(modules_of(work, older, name)) if older else known.get(name, {}).get("before") for name in JOURNEYS}
+        counted = {name: row["before"] for name, row in known.items()}
+        before = {name: len(modules_of(work, older, name)) if older else counted.get(name) for name in JOURNEYS}
     rows = {name: {"before": before[name], "modules": len(seen), "names": seen} for name, seen in now.items()}
     RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     fill_in("architecture.md", "journeys", table(rows))
