@@ -10,7 +10,7 @@ from helpers.paths import DATA, needs
 from polyseme.errors import InputError
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import find_data
-from polyseme.tasks.pos.task import TASK, PosSentence
+from polyseme.tasks.pos.task import TASK, PosSentence, read_tags
 from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 from polyseme.text.tokenization import split_text
@@ -77,3 +77,12 @@ def test_counts_of_a_real_treebank() -> None:
     data = TASK.find(DATA / "pos" / "en_ewt")
     examples = TASK.read(data.dev, split_text)
     assert (len(examples), sum(len(example.tokens) for example in examples)) == (2001, 25147)
+
+
+def test_two_columns_are_words_and_tags(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("the DT\ncat NN\n\n#\tNN\n", encoding="utf-8")
+    assert [(one.tokens, one.tags) for one in read_tags(path)] == [(("the", "cat"), ("DT", "NN")), (("#",), ("NN",))]
+    path.write_text("the DT\ncat\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: expected a word and its tag, found 1 column"):
+        read_tags(path)

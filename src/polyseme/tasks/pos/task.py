@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.errors import InputError
+from polyseme.tasks.column_files import Block, cells, read_blocks
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.found import FoundLabel, sure
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
@@ -32,13 +33,25 @@ class PosSentence:
 
 
 def read_tags(path: Path) -> list[PosSentence]:
-    """Words and universal tags of a treebank."""
+    """Words and universal tags of a treebank; or of two columns, a word and its tag, whatever tags these are."""
+    blocks = [block for block in read_blocks(path, lambda line: line.startswith("# ")) if block.lines]
+    if blocks and len(cells(blocks[0].lines[0])) == 2:
+        return [_two_columns(block, str(path)) for block in blocks]
     found = read_treebank(path, "upos")
     for number, sentence in enumerate(found, start=1):
         if "_" in sentence.tags or "" in sentence.tags:
             word = sentence.tokens[[tag in ("_", "") for tag in sentence.tags].index(True)]
             raise InputError(f"{path}, sentence {number}: the word {word!r} has no tag in the fourth column (UPOS)")
     return [PosSentence(sentence.tokens, sentence.tags) for sentence in found]
+
+
+def _two_columns(block: Block, source: str) -> PosSentence:
+    rows = [cells(line) for line in block.lines]
+    for number, row in enumerate(rows):
+        if len(row) != 2:
+            raise InputError(f"{block.place(source, number)}: expected a word and its tag, found {len(row)} columns")
+    words, tags = zip(*rows, strict=True)
+    return PosSentence(words, tags)
 
 
 class PosNetwork(Tagger):
@@ -78,7 +91,7 @@ class Pos(Definition[PosSentence, TaggerSizes]):
     title = "parts of speech"
     metric = "accuracy"
     by_sentence = True
-    suffixes = (".conllu",)
+    suffixes = (".conllu", ".txt", ".tsv", "")
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[PosSentence]:
