@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -110,3 +111,58 @@ def test_wrong_use(text: Path, arguments: list[str], expected: str) -> None:
 
 def test_a_share_that_is_none_is_refused(text: Path) -> None:
     assert "expected i/n" in embed("text.txt", "--shard", "3/2", code=1)
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "reviews.csv"
+    path.write_text("nr,body,stars\nr7,A fine film.,5\nr9,A dull film.,1\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("out", ["a.h5", "a.parquet", "a.npz", "a.npy", "a.jsonl"])
+def test_ids_and_columns_go_along(table: Path, out: str) -> None:
+    embed("reviews.csv", "--field", "body", "--id", "nr", "--keep", "stars", "--pool", "mean", "--out", out)
+    records = list(read(out))
+    assert [(record.id, record.kept["stars"]) for record in records] == [("r7", "5"), ("r9", "1")]
+
+
+def test_a_column_that_is_called_id_is_the_id(table: Path) -> None:
+    Path("a.jsonl").write_text('{"id": 41, "text": "One."}\n{"id": "x", "text": "Two."}\n', encoding="utf-8")
+    embed("a.jsonl", "--out", "a.npz")
+    assert [record.id for record in read("a.npz")] == ["41", "x"]
+
+
+def test_a_pipe_gets_json_lines(table: Path) -> None:
+    printed = polyseme(
+        *("embed", "reviews.csv", "--field", "body", "--id", "nr", "--keep", "stars", "--pool", "mean", "--out", "-"),
+        *("--model", str(toy_model())),
+    ).stdout
+    embed("reviews.csv", "--field", "body", "--pool", "mean", "--out", "a.npz")
+    lines = [json.loads(line) for line in printed.splitlines()]
+    assert [(line["id"], line["kept"]) for line in lines] == [("r7", {"stars": "5"}), ("r9", {"stars": "1"})]
+    np.testing.assert_array_equal(
+        np.array([line["vectors"] for line in lines], np.float32), np.load("a.npz")["vectors"]
+    )
+
+
+def test_a_pipe_gets_arrow(table: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    arguments = ["--field", "body", "--id", "nr", "--keep", "stars", "--format", "arrow", "--out", "-"]
+    command = [sys.executable, "-m", "polyseme", "embed", "reviews.csv", *arguments, "--model", str(toy_model())]
+    done = subprocess.run(command, capture_output=True, check=True)
+    found = pyarrow.ipc.open_stream(done.stdout).read_all()
+    assert found["id"].to_pylist() == ["r7", "r9"] and found["stars"].to_pylist() == ["5", "1"]
+    assert b"wrote 2 records" in done.stderr
+
+
+def test_a_column_that_is_not_there(table: Path) -> None:
+    assert "there is no field 'sters'; there are: 'nr', 'body', 'stars'" in embed(
+        "reviews.csv", "--field", "body", "--keep", "sters", code=1
+    )
+
+
+def test_one_record_is_one_record(table: Path) -> None:
+    Path("one.txt").write_text("Hello\n", encoding="utf-8")
+    assert "1 record of 1 token," in embed("one.txt", "--out", "one.npz")

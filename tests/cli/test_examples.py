@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import shlex
 import shutil
@@ -45,8 +43,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(name).write_text(text, encoding="utf-8")
     Path("data/corpora/en").mkdir(parents=True)  # of all sets, the text whose words are neighbours
     Path("data/corpora/en/enwiki-heldout.txt").write_text(text, encoding="utf-8")
-    with gzip.open("reviews.jsonl.gz", "wt", encoding="utf-8") as file:
-        file.writelines(json.dumps({"body": line}) + "\n" for line in text.splitlines() if line)
+    rows = (f'r{n},"{line}",5\n' for n, line in enumerate(text.replace('"', "'").splitlines()) if line)
+    Path("reviews.csv").write_text("nr,body,stars\n" + "".join(rows), encoding="utf-8")
     _model_files()
     return tmp_path
 

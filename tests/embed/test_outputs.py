@@ -19,7 +19,7 @@ from polyseme.errors import ConfigError, InputError, JobError
 
 pytest.importorskip("pyarrow")
 
-SUFFIXES = (".h5", ".parquet", ".npz")
+SUFFIXES = (".h5", ".parquet", ".npz", ".npy", ".jsonl")
 L1, W = 3, 4
 
 
@@ -42,7 +42,11 @@ def make_record(number: int, tokens: list[str], layers: str, pool: str | None, w
         values=values,
         has_layers=layers == "all",
         position=position,
+        kept={"stars": number, "price": 1.5 * number, "text": "é", "new": None if number % 2 else True},
     )
+
+
+KEPT = {"stars": "whole", "price": "number", "text": "text", "new": "truth"}
 
 
 @st.composite
@@ -57,6 +61,7 @@ def some_contents(draw: st.DrawFn) -> tuple[Contents, list[Record]]:
         for number, tokens in enumerate(draw(st.lists(sentences, max_size=6)))
     ]
     job = {"layers": layers, "dtype": dtype, "pool": pool, "words": ["x"] if shape == "words" else [], "job": "1"}
+    job["kept"] = KEPT
     return contents_of(records, job), records
 
 
@@ -80,6 +85,7 @@ def assert_same(found: list[Record], expected: list[Record]) -> None:
             "has_layers",
             "position",
             "word",
+            "kept",
         ):
             assert getattr(one, name) == getattr(other, name), name
         np.testing.assert_array_equal(one.offsets, other.offsets)
@@ -97,7 +103,7 @@ def test_what_is_written_is_read_back(
     path = tmp_path_factory.mktemp("out") / f"a{suffix}"
     output_format(path).write(path, contents)
     assert_same(list(read(path)), records)
-    assert about(path) == contents.about
+    assert about(path) == (None if suffix == ".jsonl" else contents.about)
 
 
 @settings(max_examples=10)
@@ -258,3 +264,33 @@ def test_tables_and_archives_of_others_are_not_taken_for_ours(tmp_path: Path) ->
 def test_another_suffix_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"'\.csv'; expected one of \.hdf5"):
         output_format(Path("a.csv"))
+
+
+def test_numpy_reads_every_member_of_npz_without_pickle(tmp_path: Path) -> None:
+    records = [make_record(n, ["a", "b"], "top", "mean", False, "float32") for n in range(3)]
+    job = {"layers": "top", "dtype": "float32", "pool": "mean", "words": [], "kept": KEPT}
+    output_format(tmp_path / "a.npz").write(tmp_path / "a.npz", contents_of(records, job))
+    found = dict(np.load(tmp_path / "a.npz"))
+    assert found["vectors"].shape == (3, W) and found["ids"].tolist() == ["id 0", "id 0", "id 1"]
+    assert found["keep.stars"].tolist() == [0, 1, 2] and found["keep.text"].tolist() == ["é"] * 3
+    assert found["keep.new"].tolist() == [True, False, True]
+    assert json.loads(str(found["about"])) == job
+    assert len(found["records"].tobytes().decode().splitlines()) == 3
+
+
+def test_npy_is_the_matrix_and_has_its_ids_beside_it(tmp_path: Path) -> None:
+    records = [make_record(n, ["a"], "top", "mean", False, "float32") for n in range(3)]
+    job = {"layers": "top", "dtype": "float32", "pool": "mean", "words": []}
+    output_format(tmp_path / "a.npy").write(tmp_path / "a.npy", contents_of(records, job))
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), np.stack([record.values for record in records]))
+    lines = (tmp_path / "a.npy.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line).get("id") for line in lines] == ["id 0", "id 0", "id 1", None]
+
+
+def test_hdf5_has_kept_columns_as_attributes(tmp_path: Path) -> None:
+    job = {"layers": "top", "dtype": "float32", "pool": None, "words": [], "kept": KEPT}
+    record = make_record(0, ["a"], "top", None, False, "float32")
+    output_format(tmp_path / "a.h5").write(tmp_path / "a.h5", contents_of([record], job))
+    with h5py.File(tmp_path / "a.h5") as file:
+        attributes = file["0"].attrs
+        assert attributes["id"] == "id 0" and attributes["stars"] == 0 and attributes["text"] == "é"

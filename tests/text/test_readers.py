@@ -100,7 +100,7 @@ def test_jsonl_takes_the_field_text_unless_told(tmp_path: Path) -> None:
 
 def test_csv_knows_quotes_and_line_breaks_inside_them(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", 'id,text\r\n1,"a ""b"", c\r\nd"\r\n\r\n2,plain\r\n')
-    assert [(d.id, d.text) for d in read_documents([path])] == [("0", 'a "b", c\nd'), ("1", "plain")]
+    assert [(d.id, d.text) for d in read_documents([path])] == [("1", 'a "b", c\nd'), ("2", "plain")]
 
 
 def test_a_csv_field_may_be_longer_than_the_default_limit_of_the_csv_module(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -30,7 +31,8 @@ def embed(
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="The file to write: .hdf5 or .h5 (AllenNLP's layout), .parquet, .npz.", metavar="FILE")
+        Path,
+        typer.Option(help="Where to: .h5 (AllenNLP's layout), .parquet, .npz, .npy, .jsonl, or -.", metavar="FILE"),
     ] = Path("vectors.h5"),
     model: Model = "en",
     options_file: OptionsFile = None,
@@ -46,6 +48,15 @@ def embed(
         str | None, typer.Option(help="Only these words, of any case, with their sentences.", metavar="WORD,WORD")
     ] = None,
     field: Field = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Column of the ids; 'id' where there is one.", metavar="COLUMN")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Columns of the input to write beside the vectors.", metavar="COLUMN,COLUMN")
+    ] = None,
+    pipe: Annotated[
+        Literal["jsonl", "arrow"], typer.Option("--format", help="What --out - writes to the pipe.")
+    ] = "jsonl",
     kind: Kind = None,
     lang: Lang = None,
     state: CarriedState = None,
@@ -76,7 +87,7 @@ def embed(
 
     Examples:
 
-      polyseme embed reviews.jsonl.gz --field body --pool mean --out reviews.npz
+      polyseme embed reviews.csv --field body --id nr --keep stars --pool mean --out reviews.parquet
 
       polyseme embed corpus.txt --words present,bank --layers all --out words.parquet
     """
@@ -88,14 +99,15 @@ def embed(
         return
     if not inputs:
         raise typer.BadParameter("give at least one file, glob or -", param_hint="FILE")
-    targets = tuple(word.strip() for word in (words or "").split(",") if word.strip())
     options = Options(
         layers=layers,
         dtype=dtype,
         pool=pool,
-        words=targets,
+        words=_listed(words),
         kind=kind,
         field=field,
+        id=id_column,
+        keep=_listed(keep),
         batch_size=batch_size,
         keys="sentences" if use_sentence_keys else "numbers",
         sentence_index=not forget_sentences,
@@ -103,6 +115,11 @@ def embed(
     share = Shard.parse(shard) if shard else Shard()
     if estimate:
         _print_estimate(inputs, out, _load(model, options_file, lang, state, device, threads), options)
+        return
+    if out == Path("-"):
+        if shard or resume or on or stats:
+            raise typer.BadParameter("a pipe takes no --resume, --shard, --stats or --on", param_hint="--out -")
+        _run_to_pipe(inputs, _load(model, options_file, lang, state, device, threads), options, pipe, quiet=quiet)
         return
     if on == "ray":
         if shard or stats or threads or options_file or device != "auto":
@@ -115,6 +132,10 @@ def embed(
         return
     elmo = _load(model, options_file, lang, state, device, threads)
     _run(inputs, out, elmo, options, share, resume=resume, overwrite=overwrite, stats=stats, quiet=quiet)
+
+
+def _listed(names: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (names or "").split(",") if name.strip())
 
 
 def _load(
@@ -162,6 +183,16 @@ def _run(
         typer.echo(_outcome(summary, out, share), err=True)
 
 
+def _run_to_pipe(
+    inputs: list[str], elmo: Elmo, options: Options, pipe: Literal["jsonl", "arrow"], *, quiet: bool
+) -> None:
+    from polyseme.embed.pipe import embed_to_pipe
+
+    count = embed_to_pipe(inputs, sys.stdout.buffer, elmo, options, pipe)
+    if not quiet:
+        typer.echo(f"wrote {_counted(count, 'record')}", err=True)
+
+
 def _outcome(summary: Summary | None, out: Path, share: Shard) -> str:
     if share.count > 1:
         return (
@@ -173,7 +204,8 @@ def _outcome(summary: Summary | None, out: Path, share: Shard) -> str:
 
 
 def _written(summary: Summary, out: Path) -> str:
-    counts = f"{summary.records:,} records of {summary.tokens:,} tokens, {_size(summary.bytes)}"
+    records, tokens = _counted(summary.records, "record"), _counted(summary.tokens, "token")
+    counts = f"{records} of {tokens}, {_size(summary.bytes)}"
     return f"{out}: {counts}\n{_next(out)}"
 
 
@@ -206,7 +238,7 @@ def _run_on_ray(
 
     count = embed_on_ray(inputs, out, model, options, lang=lang, state=state, resume=resume)
     if not quiet:
-        typer.echo(f"{out}: {count:,} records in Parquet shards\n{_next(out)}", err=True)
+        typer.echo(f"{out}: {_counted(count, 'record')} in Parquet shards\n{_next(out)}", err=True)
 
 
 def _print_estimate(inputs: list[str], out: Path, elmo: Elmo, options: Options) -> None:
@@ -237,6 +269,10 @@ def _print_stats(elmo: Elmo, tokens: int, seconds: float) -> None:
         ("cache", f"{cache.rows:,} token vectors, {_size(held)}; {cache.rate:.0%} of the distinct tokens were in it"),
     ]
     typer.echo("\n".join(f"{name:<10} {value}" for name, value in rows), err=True)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _size(count: float) -> str:

@@ -284,6 +284,7 @@ class RecordMaker:
             values=values,
             has_layers=self.options.layers == "all",
             position=position,
+            kept=passage.document.kept,
         )
 
 

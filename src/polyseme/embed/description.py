@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from polyseme.embed.kept import Kind, joint_kind
 from polyseme.embed.records import Layers
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.jobs.identity import digest
@@ -35,6 +38,8 @@ class Options:
     batch_size: int | None = None  # sentences in a batch, where state is carried from batch to batch
     keys: Literal["numbers", "sentences"] = "numbers"  # of HDF5
     sentence_index: bool = True  # of HDF5: which sentence has which key
+    id: str | None = None  # the column of ids
+    keep: tuple[str, ...] = ()  # columns that go along
 
     def __post_init__(self) -> None:
         checked(self)
@@ -47,6 +52,10 @@ class Options:
         for word in self.words:
             if len(word.split()) != 1:
                 raise ConfigError(f"{word!r} is no single word; give words as in present,bank")
+
+    def documents(self, sources: Sequence[str]) -> Iterator[Document]:
+        """The documents of the inputs, with the columns that are asked for."""
+        return read_documents(sources, kind=self.kind, field=self.field, id=self.id, keep=self.keep)
 
     def for_model(self, elmo: Elmo) -> Options:
         """With everything said that the model decides."""
@@ -74,6 +83,7 @@ class Description:
     shards: int
     documents: int  # in all inputs
     characters: int
+    kept: dict[str, Kind] = dataclass_field(default_factory=dict)  # the type of each column that goes along
     version: int = VERSION
 
     @property
@@ -94,13 +104,24 @@ class Description:
             raise JobError(f"the job in {path.parent} cannot be resumed: {problem}; delete its folder") from None
 
 
-def survey(sources: list[str], options: Options) -> tuple[int, int]:
-    """(documents, characters) of all inputs; reads each to its end, so that bad input is known before hours of work."""
+class Survey(NamedTuple):
+    """What is in all inputs."""
+
+    documents: int
+    characters: int
+    kept: dict[str, Kind]
+
+
+def survey(sources: list[str], options: Options) -> Survey:
+    """Reads every input to its end, so that bad input is known before hours of work."""
     documents = characters = 0
-    for document in read_documents(sources, kind=options.kind, field=options.field):
+    kinds: dict[str, Kind | None] = dict.fromkeys(options.keep)
+    for document in options.documents(sources):
         documents += 1
         characters += size_of(document)
-    return documents, characters
+        for name in options.keep:
+            kinds[name] = joint_kind(kinds[name], document.kept.get(name))
+    return Survey(documents, characters, {name: kind or "text" for name, kind in kinds.items()})
 
 
 def size_of(document: Document) -> int:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from polyseme.embed.compute import RecordMaker, Window, WindowLimits, encode_window, plan_windows
 from polyseme.embed.description import Options, size_of, survey
+from polyseme.embed.kept import Kind
 from polyseme.embed.passages import Passage, Shard, read_passages
 from polyseme.embed.records import Contents, Record, output_format, rows_of
 from polyseme.errors import ConfigError, InputError
 from polyseme.text.compression import STDIN
-from polyseme.text.readers import Document, expand_inputs, read_documents
+from polyseme.text.readers import Document, expand_inputs
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -44,14 +45,14 @@ def estimate(inputs: Sequence[str | Path], out: str | Path, elmo: Elmo, options:
     options, sources = (options or Options()).for_model(elmo), expand_inputs(inputs)
     if STDIN in sources:
         raise ConfigError("standard input can be read only once, so nothing can be estimated for it; give files")
-    documents, characters = survey(sources, options)
+    documents, characters, kept = survey(sources, options)
     if not characters:
         raise InputError(f"there is no text to embed in {', '.join(sources)}")
     sampled = _Counted(sources, options, stride=max(1, characters // _SAMPLE_CHARACTERS))
     passages = list(read_passages(sampled, elmo.split, shard=Shard()))
     windows = list(plan_windows(iter(passages), options, WindowLimits.for_model(elmo, options)))
     share = characters / max(sampled.characters, 1)
-    timed = _encode_and_write(windows[:_SAMPLE_WINDOWS], Path(out), elmo, options)
+    timed = _encode_and_write(windows[:_SAMPLE_WINDOWS], Path(out), elmo, options, kept)
     chosen = [passage for window in windows for passage in window.passages]
     tokens = share * sum(len(passage.tokens) for passage in chosen)
     file_bytes = int(timed.bytes_per_token * tokens)
@@ -85,7 +86,7 @@ class _Counted:
         self.characters = 0
 
     def __iter__(self) -> Iterator[Document]:
-        documents = read_documents(self._sources, kind=self._options.kind, field=self._options.field)
+        documents = self._options.documents(self._sources)
         for number, document in enumerate(documents):
             # scattered, not every n-th: inputs have rhythms, such as a blank line after each text
             if number * 2_654_435_761 % 2**32 < 2**32 // self._stride:
@@ -99,7 +100,7 @@ class _Timed:
     bytes_per_token: float
 
 
-def _encode_and_write(windows: list[Window], out: Path, elmo: Elmo, options: Options) -> _Timed:
+def _encode_and_write(windows: list[Window], out: Path, elmo: Elmo, options: Options, kept: dict[str, Kind]) -> _Timed:
     seconds, tokens, records = list[float](), list[int](), list[Record]()
     make_records = RecordMaker(options)
     for window in windows:
@@ -115,7 +116,13 @@ def _encode_and_write(windows: list[Window], out: Path, elmo: Elmo, options: Opt
         records=lambda: iter(records),
         headers=lambda: iter(records),
         rows=sum(map(rows_of, records)),
-        about={"layers": options.layers, "dtype": options.dtype, "pool": options.pool, "words": options.words},
+        about={
+            "layers": options.layers,
+            "dtype": options.dtype,
+            "pool": options.pool,
+            "words": options.words,
+            "kept": kept,
+        },
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"sample{out.suffix}")

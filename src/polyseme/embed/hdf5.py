@@ -7,8 +7,9 @@ AllenNLP's other layouts: a sentence may be its own key (``--use-sentence-keys``
 index may be left out (``--forget-sentences``).
 
 What AllenNLP does not keep stands in attributes, which its readers do not see: ``record`` (JSON: id, tokens, …) at
-each dataset, ``polyseme`` (JSON: the job) at the root. Same records, same bytes: no times, no random names.
-The layout holds all texts in one string, so memory grows with them; Parquet has no such limit.
+each dataset, with ``id`` and the columns of the input that go along, if any; ``polyseme`` (JSON: the job) at the root.
+Same records, same bytes: no times, no random names. The layout holds all texts in one string, so memory grows with
+them; Parquet has no such limit.
 """
 
 from __future__ import annotations
@@ -52,7 +53,12 @@ def _write_records(file: h5py.File, contents: Contents, disk: _Disk) -> None:
     for number, record in enumerate(contents.records()):
         if by_sentence:
             _check_key(record, file)
-        put(record.text if by_sentence else str(number), record)
+        key = record.text if by_sentence else str(number)
+        put(key, record)
+        if record.kept:
+            attributes = file[key].attrs
+            attributes["id"] = record.id
+            attributes.update({name: value for name, value in record.kept.items() if value is not None})
         disk.raise_if_failed()
         if with_index:
             index[record.text] = str(number)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyseme.embed.compute import Done, WindowLimits, compute_parts, keep_all_or_nothing, repair_parts
-from polyseme.embed.description import Description, Options, size_of, survey
+from polyseme.embed.description import Description, Options, Survey, size_of, survey
 from polyseme.embed.parts import (
     COMPLETE,
     DESCRIPTION,
@@ -43,7 +43,7 @@ from polyseme.jobs.locks import exclusive
 from polyseme.jobs.manifests import write_manifest
 from polyseme.jobs.progress import Report, working
 from polyseme.text.compression import STDIN
-from polyseme.text.readers import Document, expand_inputs, read_documents
+from polyseme.text.readers import Document, expand_inputs
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -61,7 +61,7 @@ def embed_files(
     limits: WindowLimits | None = None,
     progress: Report | None = None,
 ) -> Summary | None:
-    """Embed all sentences of ``inputs`` into ``out`` (.hdf5, .h5, .parquet or .npz).
+    """Embed all sentences of ``inputs`` into ``out`` (.hdf5, .h5, .parquet, .npz, .npy or .jsonl).
 
     Gives what the file holds; None where other shares are still to come (then `assemble` makes the file), or where
     ``resume`` finds it finished. Raises JobError if an unfinished job is there and ``resume`` is not set, or if it was
@@ -145,8 +145,11 @@ def settle(files: dict[str, str], elmo: Elmo, options: Options, shards: int, pat
     """The description of this job, by its sources and their files; JobError if ``path`` describes another one."""
     earlier = Description.read(path) if path.exists() else None
     inputs = [describe_input(file, name=source) for source, file in files.items()]
-    counts = survey(list(files.values()), options) if earlier is None else (earlier.documents, earlier.characters)
-    if counts[1] == 0:
+    if earlier is None:
+        found = survey(list(files.values()), options)
+    else:
+        found = Survey(earlier.documents, earlier.characters, earlier.kept)
+    if found.characters == 0:
         raise InputError(f"there is no text to embed in {', '.join(files)}")
     description = Description(
         options=options,
@@ -155,8 +158,9 @@ def settle(files: dict[str, str], elmo: Elmo, options: Options, shards: int, pat
         lang=elmo.lang,
         state=elmo.state,
         shards=shards,
-        documents=counts[0],
-        characters=counts[1],
+        documents=found.documents,
+        characters=found.characters,
+        kept=found.kept,
     )
     if earlier is not None:
         place = path.parent.parent
@@ -184,7 +188,7 @@ def _compute(
 
     def documents() -> Iterator[Document]:
         names = {file: source for source, file in files.items()}
-        for document in read_documents(list(files.values()), kind=options.kind, field=options.field):
+        for document in options.documents(list(files.values())):
             read[0] += size_of(document)
             yield replace(document, source=names[document.source])
 

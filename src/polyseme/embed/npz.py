@@ -2,10 +2,13 @@
 
     vectors         [rows, W], or [rows, L+1, W] with every layer; rows are tokens, pooled documents or target words
     starts          [records + 1]: record i has the rows starts[i] … starts[i+1]
-    records.jsonl   a JSON object for each record: id, tokens, offsets, …
-    polyseme.json   the job
+    ids             [records] text: the id of each record's document
+    keep.NAME       [records]: a column of the input that went along
+    records         [bytes]: a line of JSON for each record: id, tokens, offsets, … (``records.tobytes().decode()``)
+    about           text: the job, as JSON
 
-``numpy.load("x.npz")["vectors"]`` is the matrix. Members are stored, not compressed, with a fixed date.
+``numpy.load("x.npz")["vectors"]`` is the matrix, and every member is an array that needs no pickle. Members are stored,
+not compressed, with a fixed date.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import io
 import json
 import zipfile
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,32 +26,52 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
+from polyseme.embed.kept import as_array
 from polyseme.embed.records import Contents, Record, describe, from_description, rows_of
 from polyseme.errors import InputError
 
 
 def write(path: Path, contents: Contents) -> None:
-    starts = array("q", [0])
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         with _member(archive, "vectors.npy") as member:
-            shape: tuple[int, ...] | None = None
-            for record in contents.records():
-                rows = _rows_first(record)
-                if shape is None:
-                    shape = (contents.rows, *rows.shape[1:])
-                    _write_npy_header(member, shape, rows.dtype)
-                member.write(rows.tobytes())
-                starts.append(starts[-1] + len(rows))
-            if shape is None:
-                _write_npy_header(member, (0,), np.dtype(contents.about["dtype"]))
-        with _member(archive, "starts.npy") as member:
-            _write_npy_header(member, (len(starts),), np.dtype("<i8"))
-            member.write(np.frombuffer(starts, np.int64).astype("<i8").tobytes())
-        with _member(archive, "records.jsonl") as member:
+            starts = write_matrix(member, contents)
+        _put(archive, "starts", np.frombuffer(starts, np.int64).astype("<i8"))
+        _put(archive, "ids", _texts([record.id for record in contents.headers()]))
+        for name, kind in contents.kept.items():
+            _put(archive, f"keep.{name}", as_array([record.kept.get(name) for record in contents.headers()], kind))
+        size = sum(len(describe(record).encode()) + 1 for record in contents.headers())
+        with _member(archive, "records.npy") as member:
+            write_npy_header(member, (size,), np.dtype(np.uint8))
             for record in contents.headers():
                 member.write(describe(record).encode() + b"\n")
-        with _member(archive, "polyseme.json") as member:
-            member.write(json.dumps(contents.about).encode())
+        _put(archive, "about", np.array(json.dumps(contents.about)))
+
+
+def write_matrix(file: IO[bytes], contents: Contents) -> array[int]:
+    """The vectors of all records as one .npy; gives where each record's rows begin, and the end."""
+    starts = array("q", [0])
+    begun = False
+    for record in contents.records():
+        rows = _rows_first(record)
+        if not begun:
+            write_npy_header(file, (contents.rows, *rows.shape[1:]), rows.dtype)
+            begun = True
+        file.write(rows.tobytes())
+        starts.append(starts[-1] + len(rows))
+    if not begun:
+        write_npy_header(file, (0,), np.dtype(contents.about["dtype"]))
+    return starts
+
+
+def read_matrix(vectors: IO[bytes], headers: Iterable[bytes], *, per_token: bool) -> Iterator[Record]:
+    """The records whose vectors stand in a .npy and whose descriptions are lines of JSON."""
+    shape, dtype = read_npy_header(vectors)
+    for line in headers:
+        bare = from_description(line.removesuffix(b"\n"), np.empty(0, dtype))
+        rows = len(bare.tokens) if per_token else 1
+        data = vectors.read(rows * dtype.itemsize * int(np.prod(shape[1:])))
+        values = np.frombuffer(data, dtype).reshape(rows, *shape[1:])  # [N, L+1, W] or [N, W]
+        yield replace(bare, values=np.moveaxis(values, 0, -2) if per_token else values[0])
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -57,14 +80,9 @@ def read(path: Path) -> Iterator[Record]:
         if described is None:
             raise InputError(f"{path} was not written by polyseme embed; read it with numpy.load")
         per_token = not described["pool"] and not described["words"]
-        with archive.open("vectors.npy") as vectors, archive.open("records.jsonl") as headers:
-            shape, dtype = _read_npy_header(vectors)
-            for line in headers:
-                bare = from_description(line.removesuffix(b"\n"), np.empty(0, dtype))
-                rows = len(bare.tokens) if per_token else 1
-                data = vectors.read(rows * dtype.itemsize * int(np.prod(shape[1:])))
-                values = np.frombuffer(data, dtype).reshape(rows, *shape[1:])  # [N, L+1, W] or [N, W]
-                yield replace(bare, values=np.moveaxis(values, 0, -2) if per_token else values[0])
+        with archive.open("vectors.npy") as vectors, archive.open("records.npy") as headers:
+            read_npy_header(headers)
+            yield from read_matrix(vectors, headers, per_token=per_token)
 
 
 def about(path: Path) -> dict[str, Any] | None:
@@ -88,14 +106,14 @@ def _member(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
         yield member
 
 
-def _write_npy_header(member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+def write_npy_header(member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     header = io.BytesIO()
     described = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     npy.write_array_header_1_0(header, described)
     member.write(header.getvalue())
 
 
-def _read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     npy.read_magic(member)
     shape, _, dtype = npy.read_array_header_1_0(member)
     return shape, dtype
@@ -109,7 +127,17 @@ def _open(path: Path) -> zipfile.ZipFile:
 
 
 def _about(archive: zipfile.ZipFile) -> dict[str, Any] | None:
-    if "polyseme.json" not in archive.namelist():
+    if not {"about.npy", "records.npy"} <= set(archive.namelist()):
         return None
-    described: dict[str, Any] = json.loads(archive.read("polyseme.json"))
+    with archive.open("about.npy") as member:
+        described: dict[str, Any] = json.loads(str(npy.read_array(member)))
     return described
+
+
+def _put(archive: zipfile.ZipFile, name: str, values: np.ndarray[Any, Any]) -> None:
+    with _member(archive, f"{name}.npy") as member:
+        npy.write_array(member, values, version=(1, 0), allow_pickle=False)
+
+
+def _texts(values: list[str]) -> np.ndarray[Any, Any]:
+    return np.array(values, dtype=np.str_) if values else np.array([], dtype="<U1")

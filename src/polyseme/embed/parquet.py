@@ -4,6 +4,7 @@
     tokens: list of strings · offsets: list of [begin, end] into the text
     shape: list of int, values: list of float16 or float32, row-major      np.reshape(values, shape)
     position, word, begin, end                      target words only
+    the columns of the input that go along, by their own names, or keep.NAME where the name is taken
 
 The job stands in the file's metadata under ``polyseme``.
 """
@@ -11,12 +12,13 @@ The job stands in the file's metadata under ``polyseme``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from polyseme.embed.kept import Kind, as_kind
 from polyseme.embed.records import Contents, Record
 from polyseme.errors import InputError, MissingExtra
 from polyseme.jobs.windows import windows
@@ -27,12 +29,20 @@ try:
 except ImportError:
     raise MissingExtra("Parquet files", "files") from None
 
+_OWN = ("document", "id", "source", "sentence", "start", "text", "tokens", "shape")
+_TAKEN = {*_OWN, "offsets", "values", "position", "word", "begin", "end"}
+_TYPES: dict[Kind, Any] = {
+    "truth": pyarrow.bool_(),
+    "whole": pyarrow.int64(),
+    "number": pyarrow.float64(),
+    "text": pyarrow.string(),
+}
 _GROUP_BYTES = 8 << 20  # of a row group: what a writer holds, and a reader
 _TOKEN_BYTES = 128  # of a token as Python holds it: a string, a place in a list, its offsets
 
 
 def write(path: Path, contents: Contents) -> None:
-    schema = _schema(contents)
+    schema = schema_of(contents)
     with pyarrow.parquet.ParquetWriter(
         path,
         schema,
@@ -42,8 +52,13 @@ def write(path: Path, contents: Contents) -> None:
         write_statistics=["document"],
         write_batch_size=1 << 16,  # the default of 1024 values took a fifth longer
     ) as writer:
-        for group in windows(contents.records(), _bytes, _GROUP_BYTES):
-            writer.write_table(_table(group, schema), row_group_size=len(group))
+        for group in groups(contents):
+            writer.write_table(table_of(group, schema, contents.kept), row_group_size=len(group))
+
+
+def groups(contents: Contents) -> Iterator[list[Record]]:
+    """Records in groups that fit into memory."""
+    return windows(contents.records(), _bytes, _GROUP_BYTES)
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -55,8 +70,9 @@ def read(path: Path) -> Iterator[Record]:
     if described is None:
         raise InputError(f"{path} was not written by polyseme embed; read it with pyarrow")
     has_layers = described["layers"] == "all"
+    kept = tuple(described.get("kept") or {})
     for batch in file.iter_batches(batch_size=256):
-        yield from _records(batch, has_layers=has_layers)
+        yield from _records(batch, kept, has_layers=has_layers)
 
 
 def about(path: Path) -> dict[str, Any] | None:
@@ -71,7 +87,7 @@ def _about(file: Any) -> dict[str, Any] | None:
     return None if described is None else json.loads(described)
 
 
-def _schema(contents: Contents) -> Any:
+def schema_of(contents: Contents) -> Any:
     floats = pyarrow.float16() if contents.about["dtype"] == "float16" else pyarrow.float32()
     fields = [
         ("document", pyarrow.int64()),
@@ -92,14 +108,19 @@ def _schema(contents: Contents) -> Any:
             ("begin", pyarrow.int32()),
             ("end", pyarrow.int32()),
         ]
+    fields += [(_kept_name(name), _TYPES[kind]) for name, kind in contents.kept.items()]
     return pyarrow.schema(fields, metadata={"polyseme": json.dumps(contents.about)})
+
+
+def _kept_name(name: str) -> str:
+    return f"keep.{name}" if name in _TAKEN else name
 
 
 def _bytes(record: Record) -> int:
     return record.values.nbytes + _TOKEN_BYTES * len(record.tokens)
 
 
-def _table(records: list[Record], schema: Any) -> Any:
+def table_of(records: list[Record], schema: Any, kept: Mapping[str, Kind]) -> Any:
     columns: dict[str, Any] = {
         name: [getattr(record, name) for record in records]
         for name in ("document", "id", "source", "sentence", "start", "text", "tokens")
@@ -115,6 +136,9 @@ def _table(records: list[Record], schema: Any) -> Any:
         columns["word"] = [record.word for record in records]
         columns["begin"] = [int(record.offsets[record.position or 0, 0]) for record in records]
         columns["end"] = [int(record.offsets[record.position or 0, 1]) for record in records]
+    for name, kind in kept.items():
+        values_kept = [as_kind(record.kept.get(name), kind) for record in records]
+        columns[_kept_name(name)] = pyarrow.array(values_kept, type=_TYPES[kind])
     return pyarrow.table(columns, schema=schema)
 
 
@@ -122,11 +146,13 @@ def _starts(sizes: list[int], kind: type[np.signedinteger[Any]]) -> Any:
     return pyarrow.array(np.concatenate([[0], np.cumsum(sizes)]).astype(kind))
 
 
-def _records(batch: Any, *, has_layers: bool) -> Iterator[Record]:
-    names = [name for name in batch.schema.names if name not in ("offsets", "values", "word", "begin", "end")]
-    rows = batch.select(names).to_pylist()
-    for row, offsets, values in zip(rows, batch["offsets"], batch["values"], strict=True):
+def _records(batch: Any, kept: tuple[str, ...], *, has_layers: bool) -> Iterator[Record]:
+    there = [name for name in batch.schema.names if name in _OWN or name == "position"]
+    rows = batch.select(there).to_pylist()
+    beside = {name: batch[_kept_name(name)].to_pylist() for name in kept}
+    for number, (row, offsets, values) in enumerate(zip(rows, batch["offsets"], batch["values"], strict=True)):
         shape = row.pop("shape")
         pairs = offsets.values.flatten().to_numpy(zero_copy_only=False).reshape(-1, 2)
         array = values.values.to_numpy(zero_copy_only=False).reshape(shape)
-        yield Record(**row, offsets=pairs, values=array, has_layers=has_layers)
+        columns = {name: held[number] for name, held in beside.items()}
+        yield Record(**row, offsets=pairs, values=array, has_layers=has_layers, kept=columns)

@@ -29,7 +29,7 @@ from polyseme.jobs.locks import exclusive
 from polyseme.jobs.manifests import write_manifest
 from polyseme.text.compression import STDIN
 from polyseme.text.own_tokenizer import Language
-from polyseme.text.readers import expand_inputs, read_documents
+from polyseme.text.readers import expand_inputs
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo, State
@@ -115,7 +115,7 @@ class RayEmbedder:
         path = self._folder / f"{shard.name}.parquet"
 
         def records() -> Iterator[Record]:
-            documents = read_documents([one.name for one in description.inputs], kind=options.kind, field=options.field)
+            documents = options.documents([one.name for one in description.inputs])
             limits = WindowLimits.for_model(self._elmo, options)
             return compute_records(documents, self._elmo, options, shard, limits)
 

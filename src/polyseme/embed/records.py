@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from polyseme.embed.kept import Kind
 from polyseme.errors import ConfigError, InputError, PolysemeError
 from polyseme.mixing import mix_weights, mixed
 
@@ -45,6 +46,7 @@ class Record:
     values: Floats
     has_layers: bool  # whether the first axis of values are the layers
     position: int | None = None  # of the target word among the tokens
+    kept: Mapping[str, Any] = field(default_factory=dict)  # columns of the input that went along, by name
     described: str | None = field(default=None, compare=False, repr=False)  # all but the values, where it was read
 
     @property
@@ -75,6 +77,8 @@ def describe(record: Record) -> str:
         return record.described
     fields = {name: getattr(record, name) for name in _DESCRIBED}
     fields["offsets"] = record.offsets.ravel().tolist()
+    if record.kept:
+        fields["kept"] = dict(record.kept)
     return _compact.encode(fields)
 
 
@@ -102,6 +106,8 @@ _FORMATS = {
     ".h5": "polyseme.embed.hdf5",
     ".parquet": "polyseme.embed.parquet",
     ".npz": "polyseme.embed.npz",
+    ".npy": "polyseme.embed.npy",
+    ".jsonl": "polyseme.embed.jsonl",
 }
 
 
@@ -117,6 +123,11 @@ class Contents:
     @property
     def for_words(self) -> bool:
         return bool(self.about.get("words"))
+
+    @property
+    def kept(self) -> dict[str, Kind]:
+        """The columns that go along, each with its type."""
+        return dict(self.about.get("kept") or {})
 
     @property
     def pooled(self) -> bool:

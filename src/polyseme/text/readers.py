@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import glob
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from polyseme.errors import ConfigError, InputError
 from polyseme.text.compression import STDIN, compression_of, open_bytes, without_compression
 from polyseme.text.lines import read_lines
-from polyseme.text.tables import read_csv, read_jsonl, read_parquet, read_tsv
+from polyseme.text.tables import Columns, Row, read_csv, read_jsonl, read_parquet, read_tsv
 from polyseme.text.tokenized import read_conllu, read_fasta, refuse_long_document
 
 Unit = Literal["line", "document"]
@@ -38,7 +39,7 @@ _KIND_OF_SUFFIX = {
     ".faa": "fasta",
     ".fas": "fasta",
 }
-_TableReader = Callable[[io.BufferedReader, str, str], Iterator[tuple[str, str]]]
+_TableReader = Callable[[io.BufferedReader, str, Columns], Iterator[Row]]
 _WITH_FIELDS = ("jsonl", "csv", "tsv", "parquet")
 
 
@@ -46,29 +47,38 @@ _WITH_FIELDS = ("jsonl", "csv", "tsv", "parquet")
 class Document:
     """A piece of input: raw text, or sentences that are tokenised already; the other one is None."""
 
-    id: str  # within its file: the number of the line or record from 0, a sent_id, a FASTA id
+    id: str  # within its file: its own, a sent_id, a FASTA id, or the number of the line or record from 0
     text: str | None
     sentences: list[list[str]] | None
     source: str  # the file's name as given
+    kept: Mapping[str, Any] = dataclass_field(default_factory=dict)  # other columns of its table, by name
 
 
 def read_documents(
-    inputs: Sequence[str | Path], *, kind: str | None = None, field: str | None = None, unit: Unit = "line"
+    inputs: Sequence[str | Path],
+    *,
+    kind: str | None = None,
+    field: str | None = None,
+    unit: Unit = "line",
+    id: str | None = None,
+    keep: Sequence[str] = (),
 ) -> Iterator[Document]:
     """All documents of all inputs, in order.
 
     ``inputs`` are files, globs (sorted) and "-"; names, kinds and packages are checked at once, contents while they
-    are read. ``field`` names the text in a table ("text" unless given; "a.b" is nested). ``unit`` matters to plain
-    text, where each line is a document of its own (a blank one too, so that ids are line numbers) or the lines
-    between two empty lines are; and to CoNLL-U, where each sentence or each ``# newdoc`` is.
+    are read. ``field`` names the text in a table ("text" unless given; "a.b" is nested), ``id`` the column of ids ("id"
+    where there is one), ``keep`` columns that go along. ``unit`` matters to plain text, where each line is a document
+    of its own (a blank one too, so that ids are line numbers) or the lines between two empty lines are; and to CoNLL-U,
+    where each sentence or each ``# newdoc`` is.
     """
     if isinstance(inputs, str | Path):
         inputs = [inputs]
     sources = expand_inputs(inputs)
     kinds = [kind_of(source, kind) for source in sources]
-    if field is not None and not any(kind in _WITH_FIELDS for kind in kinds):
-        raise ConfigError(f"the field {field!r} was given, but no input is a table ({', '.join(_WITH_FIELDS)})")
-    return _read_all(list(zip(sources, kinds, strict=True)), field or "text", unit)
+    named = [*([field] if field is not None else []), *([id] if id is not None else []), *keep]
+    if named and not any(kind in _WITH_FIELDS for kind in kinds):
+        raise ConfigError(f"the field {named[0]!r} was given, but no input is a table ({', '.join(_WITH_FIELDS)})")
+    return _read_all(list(zip(sources, kinds, strict=True)), Columns(field or "text", id, tuple(keep)), unit)
 
 
 def expand_inputs(inputs: Sequence[str | Path]) -> list[str]:
@@ -98,12 +108,12 @@ def kind_of(source: str, kind: str | None = None) -> str:
     return kind or _KIND_OF_SUFFIX.get(Path(without_compression(source)).suffix.lower(), "txt")
 
 
-def _read_all(sources: list[tuple[str, str]], field: str, unit: Unit) -> Iterator[Document]:
+def _read_all(sources: list[tuple[str, str]], columns: Columns, unit: Unit) -> Iterator[Document]:
     for source, kind in sources:
         with open_bytes(source) as stream:
             if kind in _WITH_FIELDS:
-                for identifier, text in _table_reader(kind, source)(stream, source, field):
-                    yield Document(identifier, text, None, source)
+                for row in _table_reader(kind, source)(stream, source, columns):
+                    yield Document(row.id, row.text, None, source, row.kept)
             elif kind == "txt":
                 lines = read_lines(stream, source)
                 numbered = enumerate(lines) if unit == "line" else _paragraphs(lines, source)

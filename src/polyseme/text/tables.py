@@ -1,7 +1,8 @@
 """Texts out of tables: one field of every record of a JSONL, CSV, TSV or Parquet file.
 
-Each reader yields (id, text): the id counts records from 0 (for JSONL: lines, so that blank ones keep their
-number). A null is an empty text. A missing field is an error that lists the fields there are.
+Each reader yields rows: an id, a text, and the other columns that are to be kept. The id is that of the column that
+was named, or of a column "id" where there is one; else it counts records from 0 (for JSONL: lines, so that blank ones
+keep their number). A null is an empty text. A missing field is an error that lists the fields there are.
 """
 
 from __future__ import annotations
@@ -11,15 +12,37 @@ import io
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 from polyseme.errors import InputError, MissingExtra
 from polyseme.text.lines import LIMIT_BYTES, read_lines
 
 
-def read_jsonl(stream: io.BufferedReader, source: str, field: str) -> Iterator[tuple[str, str]]:
-    """One JSON object a line; ``field`` may be nested, as in "article.body"."""
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is read of a table; a name such as "article.body" is nested."""
+
+    text: str = "text"
+    id: str | None = None  #: "id" where there is such a column, else the number of the record
+    keep: tuple[str, ...] = ()
+
+
+class Row(NamedTuple):
+    """What a reader yields of a record."""
+
+    id: str
+    text: str
+    kept: dict[str, Any]  #: by name: text, numbers, truth values, null; anything else as text
+
+
+ID = "id"
+
+
+def read_jsonl(stream: io.BufferedReader, source: str, columns: Columns) -> Iterator[Row]:
+    """One JSON object a line; fields may be nested, as in "article.body"."""
     for number, line in enumerate(read_lines(stream, source)):
         if not line.strip():
             continue
@@ -28,28 +51,29 @@ def read_jsonl(stream: io.BufferedReader, source: str, field: str) -> Iterator[t
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{place} is not JSON ({error}); expected one JSON object a line") from None
-        yield str(number), _text(_descend(record, field, place), field, place)
+        named = columns.id or (ID if isinstance(record, dict) and ID in record else None)
+        yield _row(columns, named, number, place, partial(_descend, record, place))
 
 
-def read_csv(stream: io.BufferedReader, source: str, field: str) -> Iterator[tuple[str, str]]:
+def read_csv(stream: io.BufferedReader, source: str, columns: Columns) -> Iterator[Row]:
     """Comma-separated with quotes (RFC 4180), column names in the first row."""
     if csv.field_size_limit() < LIMIT_BYTES:
         csv.field_size_limit(LIMIT_BYTES)  # of the whole process; the default of 128 KB cuts documents off
     rows = csv.reader((line + "\n" for line in read_lines(stream, source)), strict=True)
     try:
-        yield from _column(((rows.line_num, row) for row in rows if row), source, field)
+        yield from _rows(((rows.line_num, row) for row in rows if row), source, columns)
     except csv.Error as error:
         raise InputError(f"{source}, line {rows.line_num} is not CSV ({error}); check its quotes") from None
 
 
-def read_tsv(stream: io.BufferedReader, source: str, field: str) -> Iterator[tuple[str, str]]:
+def read_tsv(stream: io.BufferedReader, source: str, columns: Columns) -> Iterator[Row]:
     """Tab-separated, column names in the first row; a quote is an ordinary character, as linguists' files have it."""
     lines = enumerate(read_lines(stream, source), start=1)
-    return _column(((number, line.split("\t")) for number, line in lines if line), source, field)
+    return _rows(((number, line.split("\t")) for number, line in lines if line), source, columns)
 
 
-def read_parquet(stream: io.BufferedReader, source: str, field: str, *, seekable: bool) -> Iterator[tuple[str, str]]:
-    """The column ``field`` (nested: "article.body"), batch by batch; what cannot seek is first copied to disk."""
+def read_parquet(stream: io.BufferedReader, source: str, columns: Columns, *, seekable: bool) -> Iterator[Row]:
+    """The columns (nested: "article.body"), batch by batch; what cannot seek is first copied to disk."""
     pyarrow, parquet = _pyarrow()
     with tempfile.TemporaryFile() as copy:
         if not seekable:
@@ -57,49 +81,82 @@ def read_parquet(stream: io.BufferedReader, source: str, field: str, *, seekable
         try:
             # pre_buffer would hold a whole row group, which may be a whole file
             table = parquet.ParquetFile(source if seekable else copy, pre_buffer=False, buffer_size=1 << 20)
-            number = 0
-            for values in _batches(pyarrow, table, source, field):
-                for value in values:
-                    yield str(number), _text(value, field, f"{source}, row {number}")
-                    number += 1
+            named = columns.id or (ID if ID in table.schema_arrow.names else None)
+            for number, values in enumerate(_parquet_records(pyarrow, table, source, columns, named)):
+                yield _row(columns, named, number, f"{source}, row {number}", values.__getitem__)
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"{source} is not a Parquet file that can be read ({reason})") from None
 
 
-def _batches(pyarrow: Any, table: Any, source: str, field: str) -> Iterator[list[Any]]:
-    column = schema = table.schema_arrow
+def _parquet_records(
+    pyarrow: Any, table: Any, source: str, columns: Columns, named: str | None
+) -> Iterator[dict[str, Any]]:
+    """The wanted columns of every record, by their names."""
+    names = list(dict.fromkeys([columns.text, *([named] if named else []), *columns.keep]))
+    paths = {name: _parquet_path(pyarrow, table.schema_arrow, source, name) for name in names}
+    _, kind = paths[columns.text]
+    if not pyarrow.types.is_string(kind) and not pyarrow.types.is_large_string(kind):
+        message = f"{source}: the column {columns.text!r} holds {kind} where text was expected; name another one"
+        raise InputError(message)
+    for batch in table.iter_batches(batch_size=256, columns=names, use_threads=False):
+        lists = []
+        for path, _ in paths.values():
+            values = batch.column(path[0])
+            for part in path[1:]:
+                values = values.field(part)
+            lists.append(values.to_pylist())
+        for record in zip(*lists, strict=True):
+            yield dict(zip(names, record, strict=True))
+
+
+def _parquet_path(pyarrow: Any, schema: Any, source: str, field: str) -> tuple[list[str], Any]:
+    """A column's name, part by part, and its type."""
+    column = schema
     path = [field] if field in schema.names else field.split(".")
     for name in path:
         names = [child.name for child in column] if column is schema or pyarrow.types.is_struct(column) else []
         if name not in names:
             raise _missing(field, names, source)
         column = column.field(name).type
-    if not pyarrow.types.is_string(column) and not pyarrow.types.is_large_string(column):
-        raise InputError(f"{source}: the column {field!r} holds {column} where text was expected; name another one")
-    for batch in table.iter_batches(batch_size=256, columns=[field], use_threads=False):
-        values = batch.column(0)
-        for name in path[1:]:
-            values = values.field(name)
-        yield values.to_pylist()
+    return path, column
 
 
-def _column(rows: Iterator[tuple[int, list[str]]], source: str, field: str) -> Iterator[tuple[str, str]]:
-    """``field`` of every row; rows come with the number of their last line."""
+def _rows(rows: Iterator[tuple[int, list[str]]], source: str, columns: Columns) -> Iterator[Row]:
+    """Of CSV and TSV; rows come with the number of their last line."""
     _, names = next(rows, (0, []))
-    if names.count(field) != 1:
-        raise _missing(field, names, source)
-    column = names.index(field)
+    named = columns.id or (ID if names.count(ID) == 1 else None)
+    for wanted in (columns.text, *([named] if named else []), *columns.keep):
+        if names.count(wanted) != 1:
+            raise _missing(wanted, names, source)
     for number, (line, row) in enumerate(rows):
         if len(row) != len(names):
             raise InputError(
                 f"{source}, line {line} has {len(row)} fields where its first line names {len(names)} "
                 f"({', '.join(names)})"
             )
-        yield str(number), row[column]
+        yield _row(columns, named, number, f"{source}, line {line}", dict(zip(names, row, strict=True)).__getitem__)
 
 
-def _descend(record: Any, field: str, place: str) -> Any:
+def _row(columns: Columns, named: str | None, number: int, place: str, get: Callable[[str], Any]) -> Row:
+    text = _text(get(columns.text), columns.text, place)
+    identifier = None if named is None else get(named)
+    if identifier is None and columns.id is not None:
+        raise InputError(f"{place}: the field {columns.id!r} is null where an id was expected")
+    shown = str(number) if identifier is None else str(plain_value(identifier))
+    return Row(shown, text, {name: plain_value(get(name)) for name in columns.keep})
+
+
+def plain_value(value: Any) -> Any:
+    """A value that every format of vectors can hold: lists and objects as JSON, dates and the like as text."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+def _descend(record: Any, place: str, field: str) -> Any:
     value = record
     for name in [field] if isinstance(record, dict) and field in record else field.split("."):
         if not isinstance(value, dict):
