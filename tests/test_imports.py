@@ -31,13 +31,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats",),
     ("engine",),
     ("elmo",),
-    ("nn", "embed", "lm"),
+    ("nn", "embed", "lm", "export"),
     ("pretrain", "tasks"),
     ("index", "probes"),
     ("senses",),
     ("reproduce", "demo"),
     ("compat",),
-    ("serve",),
+    ("serve", "adapters"),
     ("cli",),
 )
 PLACE = {name: place for place, names in enumerate(LAYERS) for name in names}
@@ -45,6 +45,7 @@ PLACE = {name: place for place, names in enumerate(LAYERS) for name in names}
 #: Files of the top folder that belong to a layer of another name.
 PARTS = {
     **dict.fromkeys(("device", "encoding", "mixing", "pooling", "target", "text_input"), "elmo"),
+    "sklearn": "adapters",
     "__main__": "cli",
 }
 

@@ -31,7 +31,7 @@ from polyseme.formats.native import save_native
 from polyseme.jobs.progress import Report, Work, working
 from polyseme.jobs.windows import windows
 from polyseme.mixing import Mix, mix_weights
-from polyseme.pooling import Pool, WordVectors, text_vectors, word_vectors
+from polyseme.pooling import OccurrenceVectors, Pool, text_vectors, word_vectors
 from polyseme.target import read_target
 from polyseme.text.languages import known_language
 from polyseme.text.own_tokenizer import Language, language_name
@@ -251,7 +251,7 @@ class Elmo:
         """
         return text_vectors(self, texts, pool, normalize=normalize, progress=progress)
 
-    def word_vectors(self, texts: Texts | Sequence[Sequence[str]], word: str) -> WordVectors:
+    def word_vectors(self, texts: Texts | Sequence[Sequence[str]], word: str) -> OccurrenceVectors:
         """Every occurrence of a word, in any case: its vectors [n, W], and where each stands."""
         return word_vectors(self, texts, word)
 

@@ -35,7 +35,7 @@ class WordPlace(NamedTuple):
     end: int
 
 
-class WordVectors(NamedTuple):
+class OccurrenceVectors(NamedTuple):
     """The occurrences of a word: ``vectors, places = elmo.word_vectors(texts, "bank")``."""
 
     vectors: Floats  # [occurrences, W]
@@ -60,7 +60,7 @@ def text_vectors(
     return unit(vectors) if normalize else vectors
 
 
-def word_vectors(elmo: Elmo, texts: object, word: str) -> WordVectors:
+def word_vectors(elmo: Elmo, texts: object, word: str) -> OccurrenceVectors:
     """Every occurrence of a word, in any case, in the order of the texts."""
     if not isinstance(word, str) or not word.strip():
         raise InputError(f"a word was expected, but {word!r} was given")
@@ -71,7 +71,7 @@ def word_vectors(elmo: Elmo, texts: object, word: str) -> WordVectors:
             begin, end = encoding.offsets[token].tolist()
             places.append(WordPlace(number, token, begin, end))
             found.append(encoding.vectors[token])
-    return WordVectors(np.stack(found) if found else np.zeros((0, elmo.config.width), np.float32), places)
+    return OccurrenceVectors(np.stack(found) if found else np.zeros((0, elmo.config.width), np.float32), places)
 
 
 def find_pooling(pool: Pool) -> Pooling:

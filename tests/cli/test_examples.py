@@ -45,6 +45,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("data/corpora/en/enwiki-heldout.txt").write_text(text, encoding="utf-8")
     rows = (f'r{n},"{line}",5\n' for n, line in enumerate(text.replace('"', "'").splitlines()) if line)
     Path("reviews.csv").write_text("nr,body,stars\n" + "".join(rows), encoding="utf-8")
+    Path("words.txt").write_text("present\nbank\nthe\n", encoding="utf-8")
     _model_files()
     return tmp_path
 

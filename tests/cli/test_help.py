@@ -38,6 +38,7 @@ HELP = """\
 │ info         Say what a model is: its format, shape, parameters, vocabulary, │
 │              languages and licence, and check its weights.                   │
 │ convert      Read a model of any format and write it as another.             │
+│ export       Write word vectors for gensim, or the network as an ONNX graph. │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Make a model ───────────────────────────────────────────────────────────────╮
 │ prepare      Turn text of any size into a corpus to train on.                │

@@ -24,6 +24,7 @@ CALLS: dict[str, tuple[str, str]] = {
     "pull": ("pull original", "polyseme.formats.named:locate"),
     "info": ("info TOY", "polyseme.formats.detect:load"),
     "convert": ("convert TOY there", "polyseme.formats.native:save_native"),
+    "export": ("export TOY --static text.txt --out v.txt", "polyseme.elmo:Elmo.from_pretrained"),
     "prepare": ("prepare text.txt --out corpus", "polyseme.pretrain.corpus.preparation:prepare"),
     "pretrain": ("pretrain corpus --out run", "polyseme.pretrain.training.pretraining:pretrain"),
     "finetune": ("finetune TOY corpus --out run", "polyseme.pretrain.training.finetuning:finetune"),

@@ -23,6 +23,7 @@ from polyseme.cli.demo import demo
 from polyseme.cli.download_bar import shown_downloads
 from polyseme.cli.embed import embed
 from polyseme.cli.evaluate import evaluate
+from polyseme.cli.export import export
 from polyseme.cli.finetune import finetune
 from polyseme.cli.index import index
 from polyseme.cli.info import info
@@ -47,7 +48,7 @@ TASKS_PANEL = "Tasks and the paper"
 
 #: The verbs as ``polyseme --help`` groups them.
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Use a model": (demo, embed, tag, models, pull, info, convert),
+    "Use a model": (demo, embed, tag, models, pull, info, convert, export),
     "Make a model": (prepare, pretrain, finetune, evaluate),
     "Ask a model": (senses, neighbours, index, score, substitutes),
     "Show a model": (serve,),

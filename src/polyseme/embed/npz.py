@@ -80,8 +80,13 @@ def read(path: Path) -> Iterator[Record]:
         if described is None:
             raise InputError(f"{path} was not written by polyseme embed; read it with numpy.load")
         per_token = not described["pool"] and not described["words"]
-        with archive.open("vectors.npy") as vectors, archive.open("records.npy") as headers:
-            read_npy_header(headers)
+        first = "records.jsonl" in archive.namelist()  # as version 1 of the layout named it, without a header
+        with (
+            archive.open("vectors.npy") as vectors,
+            archive.open("records." + ("jsonl" if first else "npy")) as headers,
+        ):
+            if not first:
+                read_npy_header(headers)
             yield from read_matrix(vectors, headers, per_token=per_token)
 
 
@@ -127,6 +132,9 @@ def _open(path: Path) -> zipfile.ZipFile:
 
 
 def _about(archive: zipfile.ZipFile) -> dict[str, Any] | None:
+    if "polyseme.json" in archive.namelist():  # version 1 of the layout
+        first: dict[str, Any] = json.loads(archive.read("polyseme.json"))
+        return first
     if not {"about.npy", "records.npy"} <= set(archive.namelist()):
         return None
     with archive.open("about.npy") as member:
