@@ -16,6 +16,8 @@ Record = dict[str, Any]
 #: Colours of labels by their first letters; a label that is not here has the last.
 COLOURS = {"PER": "#ffd3b5", "PS": "#ffd3b5", "LOC": "#bfe3c0", "LC": "#bfe3c0", "ORG": "#bcd7f5", "OG": "#bcd7f5"}
 OTHER_COLOUR = "#e3d4f2"
+#: The same for a terminal that has only sixteen colours.
+NAMED_COLOURS = {"#ffd3b5": "yellow", "#bfe3c0": "green", "#bcd7f5": "cyan", OTHER_COLOUR: "magenta"}
 COLUMNS = ("id", "sentence", "token", "start", "end", "tag", "entity", "roles")
 
 
@@ -47,7 +49,7 @@ def _marked(text: str, sentence: Record) -> Text:
         return shown
     place, end = sentence["offsets"][0][0], sentence["offsets"][-1][1]
     for entity in sentence.get("entities", ()):
-        style = f"black on {colour_of(entity['label'])}"
+        style = f"black on {NAMED_COLOURS[colour_of(entity['label'])]}"
         shown.append(text[place : entity["start_char"]])
         shown.append(f" {entity['text']} ", style=style)
         shown.append(f"{entity['label']} ", style=f"{style} bold")
