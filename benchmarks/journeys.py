@@ -101,7 +101,7 @@ def modules_of(work: Path, source: Path, journey: str) -> list[str]:
 
 def table(rows: dict[str, dict[str, object]]) -> str:
     lines = ["| command | modules crossed | before |", "|---|---|---|"]
-    lines += [f"| `polyseme {name}` | {row['modules']} | {row['before']} |" for name, row in rows.items()]
+    lines += [f"| `{name}` | {row['modules']} | {row['before']} |" for name, row in rows.items()]
     return "\n".join(lines)
 
 
