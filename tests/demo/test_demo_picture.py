@@ -57,6 +57,6 @@ def test_a_missing_glyph_would_be_seen(tmp_path: Path) -> None:
 
 def test_without_matplotlib_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"polyseme\[train\]"):
+    with pytest.raises(MissingExtra, match=r"polyseme\[plots\]"):
         save_picture([], tmp_path / "senses.png", title="")
     assert not list(tmp_path.iterdir())

@@ -241,7 +241,7 @@ def test_a_word_model_without_its_vocabulary(model: Path) -> None:
     with refused("the vocabulary has 3 lines, but the array 'embedding' has 5 rows"):
         load(model)
     (model / "vocab.txt").write_text("a\nb\nc\nd\ne\n")
-    with refused("the vocabulary has no entry"):
+    with refused("the vocabulary has no line <S>"):
         load(model)
 
 

@@ -41,7 +41,7 @@ def index(
 
       polyseme index corpus.txt --out corpus-index
 
-      polyseme index reviews.jsonl.gz --field body --layers 1,2 --out reviews-index
+      polyseme index reviews.csv --field body --layers 1,2 --out reviews-index
     """
     from polyseme.elmo import Elmo
     from polyseme.index.vector_index import Index
