@@ -136,6 +136,12 @@ def options_of(verb: Callable[..., None]) -> Iterator[tuple[str, Any, str | None
 
 
 @pytest.mark.parametrize("name", BY_NAME)
+def test_wherever_a_model_is_named_its_options_may_lie_elsewhere(name: str) -> None:
+    if "--model" in {word for word, _, _ in options_of(BY_NAME[name])}:
+        assert "--options" in polyseme(*name.split(), "--help").stdout.split()
+
+
+@pytest.mark.parametrize("name", BY_NAME)
 def test_every_option_is_explained_and_the_same_words_mean_the_same(name: str) -> None:
     for word, kind, explained in options_of(BY_NAME[name]):
         assert explained, f"{name} {word} has no help"

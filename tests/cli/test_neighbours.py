@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from helpers.command_line import polyseme, toy_model
+from helpers.golden import apart, golden
 from polyseme import Index
 from polyseme.cli import neighbours as verb
+from polyseme.errors import ConfigError
 from polyseme.pretrain.toy import TOY_TEXT
+from polyseme.serve.served import load_models
 
 MARKED = "He rowed the boat to the [bank]."
 
@@ -51,6 +54,21 @@ def test_an_index_of_a_released_model_starts_warm_and_is_asked_warm(
     assert Index.open("index").elmo.state == "warm"
     (nearest,) = json.loads(polyseme("neighbours", "index", MARKED, "-k", "1", "--json").stdout)
     assert (nearest["word"], nearest["similarity"]) == ("bank", pytest.approx(1.0, abs=1e-3))
+
+
+def test_weights_and_options_in_two_folders_are_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    weights, options = apart(golden("bilm-tf-generated/inference/skip2_relu"), tmp_path)
+    Path("text.txt").write_text("He rowed the boat to the bank .\n", encoding="utf-8")
+    files = ("--model", str(weights.relative_to(tmp_path)), "--options", str(options.relative_to(tmp_path)))
+    polyseme("index", "text.txt", "--out", "index", *files)
+    for given in ((), files):
+        (nearest,) = json.loads(polyseme("neighbours", "index", MARKED, "-k", "1", "--json", *given).stdout)
+        assert (nearest["word"], nearest["similarity"]) == ("bank", pytest.approx(1.0, abs=1e-3))
+    (model,) = load_models([str(weights)], ["index"], options=str(options))
+    assert model.index_state == "ready"
+    with pytest.raises(ConfigError, match="--options belongs to one model"):
+        load_models([str(weights), "en"], [], options=str(options))
 
 
 def test_options(index: Index) -> None:

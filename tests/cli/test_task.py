@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from helpers.command_line import interrupt, parse, polyseme, read_until, refusal, signals, start, toy_model
+from helpers.golden import apart, golden
 from helpers.toy_names import write_names
 from polyseme.cli.app import GROUPS, help_and_examples
 from polyseme.tasks.inputs import InputChoices
@@ -58,6 +59,17 @@ def test_the_examples_run_one_after_the_other() -> None:
     predicted = Path("predicted.txt").read_text(encoding="utf-8").split("\n\n")
     assert [len(block.splitlines()) for block in predicted[:2]] == [5, 3]
     _every_kind_of_input()
+
+
+def test_weights_and_options_in_two_folders_are_found_again(files: Path) -> None:
+    weights, options = apart(golden("bilm-tf-generated/inference/skip2_relu"), files)
+    command = ["task", "train", "ner", "--data", "names", "--out", "run", "--budget", "cpu", *shlex.split(SMALL)]
+    polyseme(*command, "--model", str(weights), "--options", str(options))
+    noted = polyseme("task", "eval", "run", "names/test.txt").stdout
+    weights, options = weights.rename(files / "moved.hdf5"), options.rename(files / "moved.json")
+    assert "--model" in refusal("task", "eval", "run", "names/test.txt")
+    moved = ["--model", str(weights), "--options", str(options)]
+    assert polyseme("task", "eval", "run", "names/test.txt", *moved).stdout == noted
 
 
 def _every_kind_of_input() -> None:

@@ -15,6 +15,7 @@ pytest.importorskip("flair", reason="flair is not installed")
 
 from flair.data import Sentence
 from flair.embeddings import StackedEmbeddings
+from flair.embeddings.base import load_embeddings
 
 from polyseme.compat.flair import ELMoEmbeddings
 
@@ -47,7 +48,19 @@ def test_in_a_stack_and_by_two_files() -> None:
     for number, token in enumerate(sentence):
         both = np.concatenate([layers[:, number].ravel(), layers[-1, number]])
         assert torch.allclose(token.embedding.cpu(), torch.from_numpy(both), atol=1e-6)
-    assert one.name == f"elmo-{SKIP}" and two.name == "elmo-mine"
+    assert one.name == f"0-elmo-{SKIP}" and two.name == "1-elmo-mine"  # so flair tells the parts of a stack apart
+
+
+def test_a_stack_is_saved_and_loaded_by_flair() -> None:
+    files = str(SKIP / "options.json"), str(SKIP / "weights.hdf5")
+    stack = StackedEmbeddings([ELMoEmbeddings(SKIP), ELMoEmbeddings("mine", *files, "top")])
+    loaded = load_embeddings(stack.save_embeddings())
+    assert loaded.get_names() == stack.get_names()
+    first, second = (Sentence(" ".join(WORDS[0]), use_tokenizer=False) for _ in range(2))
+    stack.embed(first)
+    loaded.embed(second)
+    for before, after in zip(first, second, strict=True):
+        assert torch.equal(before.embedding, after.embedding)
 
 
 def test_what_does_not_fit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,15 @@ DIFFERENCES: dict[str, float] = {}
 def golden(name: str) -> Path:
     """A golden file: all of them lie beside the checkout, the small ones that every test run needs in it."""
     return COMMITTED / "formats" / name if (COMMITTED / "formats" / name).exists() else FIXTURES / name
+
+
+def apart(model: Path, folder: Path) -> tuple[Path, Path]:
+    """The weights and the options of an HDF5 model, in two folders of their own."""
+    weights, options = folder / "weights" / "weights.hdf5", folder / "options" / "settings.json"
+    for source, target in ((model / "weights.hdf5", weights), (model / "options.json", options)):
+        target.parent.mkdir()
+        shutil.copyfile(source, target)
+    return weights, options
 
 
 def files(*names: str) -> list[Any]:

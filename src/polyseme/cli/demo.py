@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyseme.cli.options import OptionsFile
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -28,6 +30,7 @@ def demo(
     model: Annotated[
         str | None, typer.Option(help="Another model than the bundled one of the language: a folder, a file, a hub id.")
     ] = None,
+    options_file: OptionsFile = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder for what the demo writes; demo-output unless given.", metavar="DIR")
     ] = None,
@@ -48,14 +51,21 @@ def demo(
     console.width = min(console.width, WIDTH)
     folder = out or Path("demo-output", *([] if lang == "en" else [lang]))
     folder.mkdir(parents=True, exist_ok=True)
-    elmo = _show_vectors(console, model, lang)
+    elmo = _show_vectors(console, model, options_file, lang)
     studies = _show_senses(console, elmo, lang)
     _title(console, "Files")
-    vectors = _write_vectors(console, elmo, f"{model} --lang {lang}" if model else lang, folder, studies)
+    vectors = _write_vectors(console, elmo, _on_command_line(model, options_file, lang), folder, studies)
     files = [*vectors, *_draw(console, studies, folder, lang)]
     for path in files:
         console.print(f"  {path.as_posix():<50} {path.stat().st_size:>10,} bytes", highlight=False)
     _name_other_languages(console, lang)
+
+
+def _on_command_line(model: str | None, options: str | None, lang: str) -> str:
+    """The model as it stands behind --model."""
+    if model is None:
+        return lang
+    return f"{model}{f' --options {options}' if options else ''} --lang {lang}"
 
 
 def _name_other_languages(console: Console, lang: str) -> None:
@@ -66,7 +76,7 @@ def _name_other_languages(console: Console, lang: str) -> None:
         console.print(f"\nThe same in other languages: {', '.join(others)}")
 
 
-def _show_vectors(console: Console, model: str | None, lang: str) -> Elmo:
+def _show_vectors(console: Console, model: str | None, options: str | None, lang: str) -> Elmo:
     """Load the model, the bundled one unless given, and encode a sentence."""
     from polyseme.demo.study import WORDS
     from polyseme.lm.places import find_place
@@ -76,7 +86,8 @@ def _show_vectors(console: Console, model: str | None, lang: str) -> Elmo:
     names: dict[str, Any] = {}
     _, example = next(iter(WORDS[lang].values()))
     text, _ = read_target(example.marked)
-    chosen = f"{model!r}, lang={lang!r}" if model else repr(lang)  # a bundled model knows how to split text
+    apart = f", options={options!r}" if options else ""
+    chosen = f"{model!r}{apart}, lang={lang!r}" if model else repr(lang)  # a bundled model knows how to split text
     _run(console, names, "from polyseme import Elmo", f"elmo = Elmo.from_pretrained({chosen})")
     _run(console, names, f"encoding = elmo.encode({text!r})", "encoding.tokens")
     _run(console, names, "encoding.vectors.shape        # tokens × numbers: the mean of the layers")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyseme.cli.options import Field, Lang, ModelArgument, TwoThreads
+from polyseme.cli.options import Field, Lang, ModelArgument, OptionsFile, TwoThreads
 from polyseme.cli.printing import escaped, new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def evaluate(
             metavar="FILE",
         ),
     ],
+    options_file: OptionsFile = None,
     state: Annotated[
         Literal["reset", "warm", "carry"] | None,
         typer.Option(
@@ -65,7 +66,7 @@ def evaluate(
     from polyseme.pretrain.training.evaluate_files import evaluate_files
     from polyseme.pretrain.training.parallel import on_cores, parallel_threads
 
-    stored = load(model)
+    stored = load(model, options=options_file)
     state = state or card_state(stored)
     unit: Literal["line", "document"] = "document" if per_document or state == "carry" else "line"
     facts = {"model": model, "state": state, "vocabulary_size": len(stored.vocabulary or ())}

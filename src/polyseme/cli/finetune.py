@@ -13,6 +13,7 @@ from polyseme.cli.options import (
     Changes,
     HeldOut,
     ModelArgument,
+    OptionsFile,
     PreparedCorpus,
     Quiet,
     ResumeRun,
@@ -31,6 +32,7 @@ def finetune(
     model: ModelArgument,
     corpus: PreparedCorpus,
     out: RunFolder,
+    options_file: OptionsFile = None,
     recipe: Annotated[
         str | None,
         typer.Option(
@@ -80,6 +82,7 @@ def finetune(
         recipe=chosen,
         valid=valid,
         init=model,
+        init_options=options_file,
         seed=seed,
         device=device,
         threads=threads or parallel_threads(),

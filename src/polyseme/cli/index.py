@@ -7,7 +7,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Device, Field, Kind, Lang, Model, Overwrite, Quiet, State, Threads, from_everywhere
+from polyseme.cli.options import (
+    Device,
+    Field,
+    Kind,
+    Lang,
+    Model,
+    OptionsFile,
+    Overwrite,
+    Quiet,
+    State,
+    Threads,
+    from_everywhere,
+)
 
 
 def index(
@@ -20,6 +32,7 @@ def index(
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.", metavar="DIR")],
     model: Model = "en",
+    options_file: OptionsFile = None,
     layers: Annotated[
         str, typer.Option(help="The layers whose vectors are kept: top, all, or numbers.", metavar="top|all|0,1,…")
     ] = "top",
@@ -47,7 +60,7 @@ def index(
     from polyseme.index.vector_index import Index
 
     chosen = _layers(layers)
-    elmo = Elmo.from_pretrained(model, device=device, state=state, lang=lang, threads=threads)
+    elmo = Elmo.from_pretrained(model, options=options_file, device=device, state=state, lang=lang, threads=threads)
     try:
         built = Index.build(
             elmo,
@@ -55,6 +68,7 @@ def index(
             out,
             layers=chosen,
             model=from_everywhere(model),
+            options=None if options_file is None else from_everywhere(options_file),
             field=field,
             kind=kind,
             resume=resume,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.options import MarkedText
+from polyseme.cli.options import MarkedText, OptionsFile
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def neighbours(
     model: Annotated[
         str | None, typer.Option(help="The model that made the index, where it is not found by itself.")
     ] = None,
+    options_file: OptionsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Find the words of an indexed text that are used like the one in brackets, the nearest first.
@@ -52,7 +53,13 @@ def neighbours(
         from polyseme.elmo import Elmo
 
         noted = opened.description
-        opened = Index.open(index, Elmo.from_pretrained(model, lang=noted.lang, state=noted.state))  # type: ignore[arg-type]
+        elmo = Elmo.from_pretrained(
+            model,
+            options=options_file,
+            lang=noted.lang,
+            state=noted.state,  # type: ignore[arg-type]
+        )
+        opened = Index.open(index, elmo)
     found = opened.neighbours(text, layer=layer, k=k, same_word=same_word)
     if not found:
         typer.echo(f"the word in brackets does not stand in {index}", err=True)

@@ -10,6 +10,7 @@ from polyseme.cli.bars import is_first_process
 from polyseme.cli.options import (
     Changes,
     HeldOut,
+    OptionsFile,
     PreparedCorpus,
     Quiet,
     ResumeRun,
@@ -40,6 +41,7 @@ def pretrain(
         str | None,
         typer.Option(help="Begin with the weights of this model, in its shape.", metavar="MODEL"),
     ] = None,
+    options_file: OptionsFile = None,
     resume: ResumeRun = False,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     device: TrainingDevice = "cpu",
@@ -67,6 +69,7 @@ def pretrain(
         recipe=chosen,
         valid=valid,
         init=init,
+        init_options=options_file,
         seed=seed,
         device=device,
         threads=threads or parallel_threads(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import Model, Quiet, State, Threads, from_everywhere
+from polyseme.cli.options import Model, OptionsFile, Quiet, State, Threads, from_everywhere
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 from polyseme.cli.task_output import shown_training
 
@@ -22,6 +22,7 @@ def reproduce(
     ],
     data: Annotated[Path | None, typer.Option(help="The folder with the data sets.", metavar="DIR")] = None,
     model: Model = "en",
+    options_file: OptionsFile = None,
     state: State = None,
     budget: Annotated[
         Literal["quick", "cpu", "full"], typer.Option(help="Minutes; about a night on two cores; the paper's sizes.")
@@ -82,8 +83,9 @@ def reproduce(
     before = Asked.before(out)
     use_threads(threads)
     bench = Bench(
-        elmo=Elmo.from_pretrained(model, device="cpu", state=state),
+        elmo=Elmo.from_pretrained(model, options=options_file, device="cpu", state=state),
         model=from_everywhere(model),
+        options=None if options_file is None else from_everywhere(options_file),
         data=data,
         out=out,
         budget=BUDGETS[budget],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.cli.bars import shown_progress
-from polyseme.cli.options import Field, Kind, Lang, Model, Quiet, State
+from polyseme.cli.options import Field, Kind, Lang, Model, OptionsFile, Quiet, State
 from polyseme.cli.printing import on_terminal, print_tsv
 from polyseme.errors import InputError
 
@@ -33,6 +33,7 @@ def senses(
         ),
     ] = None,
     model: Model = "en",
+    options_file: OptionsFile = None,
     field: Field = None,
     kind: Kind = None,
     lang: Lang = None,
@@ -59,7 +60,7 @@ def senses(
     from polyseme.senses.sense_page import save_sense_page
     from polyseme.senses.sense_picture import save_sense_picture
 
-    elmo = Elmo.from_pretrained(model, lang=lang, state=state)
+    elmo = Elmo.from_pretrained(model, options=options_file, lang=lang, state=state)
     with shown_progress(quiet):
         found = _find(elmo, word, texts or [], kind, field)
     if html is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from polyseme.cli.options import Device, State, Threads
+from polyseme.cli.options import Device, OptionsFile, State, Threads
 
 
 def serve(
@@ -19,6 +19,7 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    options_file: OptionsFile = None,
     index: Annotated[
         list[Path] | None,
         typer.Option(
@@ -61,7 +62,7 @@ def serve(
         raise MissingExtra("polyseme serve", "serve") from None
 
     where = Listening(host, port, token)
-    models = load_models(model or [], index or [], state=state, device=device, threads=threads)
+    models = load_models(model or [], index or [], options=options_file, state=state, device=device, threads=threads)
 
     def ready(address: str) -> None:
         typer.echo(address)

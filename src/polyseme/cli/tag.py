@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyseme.cli.options import Device, Field, Kind, Threads
+from polyseme.cli.options import Device, Field, Kind, OptionsFile, Threads
 
 if TYPE_CHECKING:
     from polyseme.tasks.trained_task import Task
@@ -37,6 +37,7 @@ def tag(
     field: Field = None,
     kind: Kind = None,
     model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    options_file: OptionsFile = None,
     device: Device = "cpu",
     threads: Threads = None,
 ) -> None:
@@ -61,7 +62,7 @@ def tag(
         first = next(documents, None)
         documents = chain([] if first is None else [first], documents)
         lang = language_of("" if first is None else first.text or " ".join(chain(*(first.sentences or []))))
-    tasks = [Task.load(name, model=model, device=device) for name in _names(task, lang)]
+    tasks = [Task.load(name, model=model, options=options_file, device=device) for name in _names(task, lang)]
     _refuse_others(tasks)
     records: Iterable[dict[str, Any]] = tag_documents(tasks, documents)
     if html is not None:

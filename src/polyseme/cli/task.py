@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from polyseme.cli.options import Changes, Device, Quiet, ResumeRun, RunFolder, State, Threads, from_everywhere
+from polyseme.cli.options import (
+    Changes,
+    Device,
+    OptionsFile,
+    Quiet,
+    ResumeRun,
+    RunFolder,
+    State,
+    Threads,
+    from_everywhere,
+)
 from polyseme.cli.task_output import print_scores, print_summary, shown_training, write_pieces
 
 if TYPE_CHECKING:
@@ -65,6 +75,7 @@ def train(
     model: Annotated[
         str | None, typer.Option(help="A name (polyseme models), a folder, a file, an address or a hub id; en.")
     ] = None,
+    options_file: OptionsFile = None,
     state: State = None,
     vectors: Annotated[
         str | None,
@@ -126,6 +137,7 @@ def train(
         "layer_norm": layer_norm,
         "finetune": finetune_bilm,
         "model": None if model is None else from_everywhere(model),
+        "options": None if options_file is None else from_everywhere(options_file),
         "static": None if vectors is None else from_everywhere(named_vectors(vectors)),
         "word_vectors": None if train_vectors is None else "trained" if train_vectors else "frozen",
         "word_dim": word_dim,
@@ -169,7 +181,7 @@ def _adapted(
     from polyseme.settings import with_values
     from polyseme.text.own_tokenizer import language_name
 
-    elmo = Elmo.from_pretrained(preset.inputs.model, lang=lang)
+    elmo = Elmo.from_pretrained(preset.inputs.model, options=preset.inputs.options or None, lang=lang)
 
     def say(line: str) -> None:
         if not quiet:
@@ -181,13 +193,15 @@ def _adapted(
         preset.inputs.model,
         out / "bilm",
         passes=passes,
+        options=preset.inputs.options or None,
         split=elmo.split,
         seed=seed,
         threads=threads or 2,
         said=say,
     )
     say(f"perplexity of the dev text: {found.before:.1f} before, {found.after:.1f} after")
-    return with_values(preset, {"inputs.model": str(found.model.resolve())}, "the task"), language_name(elmo.lang)
+    adapted = {"inputs.model": str(found.model.resolve()), "inputs.options": ""}
+    return with_values(preset, adapted, "the task"), language_name(elmo.lang)
 
 
 def _data(definition: Definition[Any, Any], folder: Path | None, train: Path | None, dev: Path | None) -> DataFiles:
@@ -206,6 +220,7 @@ def evaluate(
     run: Annotated[Path, typer.Argument(help="A folder that polyseme task train wrote.", metavar="RUN")],
     file: Annotated[Path, typer.Argument(help="A file in the task's format.", metavar="FILE")],
     model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    options_file: OptionsFile = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the confusion matrix into this PNG file.", metavar="FILE")
     ] = None,
@@ -224,7 +239,7 @@ def evaluate(
     from polyseme.errors import ConfigError
     from polyseme.tasks.scores import draw_confusion
 
-    task = _load(run, model, device, threads)
+    task = _load(run, model, options_file, device, threads)
     scores = task.evaluate(file)
     if picture is not None:
         if scores.confusion is None or not scores.confusion.labels:
@@ -250,6 +265,7 @@ def predict(
         Path | None, typer.Option(help="The file to write; standard output without.", metavar="FILE")
     ] = None,
     model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    options_file: OptionsFile = None,
     device: Device = "cpu",
     threads: Threads = None,
 ) -> None:
@@ -266,7 +282,7 @@ def predict(
 
     if out is not None and out.exists() and names_a_file(inputs) and Path(inputs).exists() and out.samefile(inputs):
         raise ConfigError(f"{out} is what is read here; write the predictions to another file")
-    task = _load(run, model, device, threads)
+    task = _load(run, model, options_file, device, threads)
     if style == "task":
         pieces = task.definition.write(_answers(task, inputs, kind))
     else:
@@ -274,12 +290,12 @@ def predict(
     write_pieces(pieces, out)
 
 
-def _load(run: Path, model: str | None, device: str, threads: int | None) -> Task:
+def _load(run: Path, model: str | None, options: str | None, device: str, threads: int | None) -> Task:
     from polyseme.cli.torch_threads import use_threads
     from polyseme.tasks.trained_task import Task
 
     use_threads(threads)
-    return Task.load(str(run), model=model, device=device)
+    return Task.load(str(run), model=model, options=options, device=device)
 
 
 def _answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, Any]]:

@@ -25,7 +25,7 @@ from polyseme.formats.detect import load
 try:
     import flair
     from flair.data import Sentence
-    from flair.embeddings.base import TokenEmbeddings
+    from flair.embeddings.base import TokenEmbeddings, register_embeddings
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "flair":
         raise
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 EmbeddingMode = Literal["all", "top", "average"]
 
 
+@register_embeddings("polyseme.ELMoEmbeddings")  # flair's own class of that name is registered too
 class ELMoEmbeddings(TokenEmbeddings):  # type: ignore[misc]
     """``model``: a name ("original", "small", "5.5B", "pt", "pubmed"), or any other model; or its two files."""
 
@@ -52,6 +53,8 @@ class ELMoEmbeddings(TokenEmbeddings):  # type: ignore[misc]
         if (options_file is None) != (weight_file is None):
             raise ConfigError("options_file and weight_file belong together; give both or neither")
         stored = load(model) if weight_file is None else load(weight_file, options=options_file)
+        files = {} if weight_file is None else {"options_file": str(options_file), "weight_file": str(weight_file)}
+        self._given = {"model": str(model), **files, "embedding_mode": embedding_mode}
         self.name, self.static_embeddings, self.embedding_mode = f"elmo-{model}", True, embedding_mode
         self._reading = CarriedReading(stored, str(flair.device))
         layers = stored.config.layers + 1 if embedding_mode == "all" else 1
@@ -76,11 +79,14 @@ class ELMoEmbeddings(TokenEmbeddings):  # type: ignore[misc]
         return self.name
 
     def to_params(self) -> dict[str, Any]:
-        return {"model": self.name.removeprefix("elmo-"), "embedding_mode": self.embedding_mode}
+        """What a saved flair model holds of these embeddings: where the biLM is, not its weights."""
+        return {**self._given, "name": self.name}  # a stack puts a number before the name, and looks for that again
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> ELMoEmbeddings:
-        return cls(**params)
+        embeddings = cls(**{key: value for key, value in params.items() if key != "name"})
+        embeddings.name = params["name"]
+        return embeddings
 
 
 def _words(sentence: Sentence) -> list[str]:

@@ -62,6 +62,7 @@ def build_index(
     layers: tuple[int, ...],
     *,
     model: str | None = None,
+    options: str | None = None,
     kind: str | None = None,
     field: str | None = None,
     resume: bool = False,
@@ -88,7 +89,9 @@ def build_index(
             place = folder if resume and (folder / DESCRIPTION).exists() else beside
             place.mkdir(exist_ok=True)
             try:
-                description = _settle(elmo, sources, place, layers, model=model, kind=kind, field=field)
+                description = _settle(
+                    elmo, sources, place, layers, model=model, options=options, kind=kind, field=field
+                )
                 if place == beside:
                     _grow(elmo, sources, beside, description, limits, progress)
             except InputError:
@@ -114,6 +117,7 @@ def _settle(
     layers: tuple[int, ...],
     *,
     model: str | None,
+    options: str | None,
     kind: str | None,
     field: str | None,
 ) -> IndexDescription:
@@ -124,7 +128,7 @@ def _settle(
         raise InputError(f"there is no text to index in {', '.join(sources)}")
     inputs = [describe_input(source) for source in sources]
     description = IndexDescription.of(
-        elmo, layers, characters=characters, inputs=inputs, model=model, kind=kind, field=field
+        elmo, layers, characters=characters, inputs=inputs, model=model, options=options, kind=kind, field=field
     )
     if earlier is None:
         write_manifest(place / DESCRIPTION, description)

@@ -61,6 +61,7 @@ class IndexDescription:
     kind: str | None
     field: str | None
     characters: int  #: of all inputs
+    options: str | None = None  #: of HDF5 weights that have none beside them
     version: int = VERSION
 
     @classmethod
@@ -72,6 +73,7 @@ class IndexDescription:
         characters: int,
         inputs: Iterable[InputFile] = (),
         model: str | None = None,
+        options: str | None = None,
         kind: str | None = None,
         field: str | None = None,
     ) -> IndexDescription:
@@ -86,6 +88,7 @@ class IndexDescription:
             kind=kind,
             field=field,
             characters=characters,
+            options=options,
         )
 
     @classmethod

@@ -66,6 +66,7 @@ class Index:
         *,
         layers: Layers = "top",
         model: str | None = None,
+        options: str | None = None,
         kind: str | None = None,
         field: str | None = None,
         resume: bool = False,
@@ -74,9 +75,9 @@ class Index:
     ) -> Index:
         """Index files, globs or tables (all that `polyseme.text.readers.read_documents` takes) into ``folder``.
 
-        ``layers`` says which vectors are kept, as float16; ``model`` (what `Elmo.from_pretrained` takes) is noted, so
-        that `open` finds the model by itself. Interrupted, even by a power cut, the same call with ``resume`` goes on,
-        and the bytes are those of a run that never stopped.
+        ``layers`` says which vectors are kept, as float16; ``model`` and ``options`` (what `Elmo.from_pretrained`
+        takes) are noted, so that `open` finds the model by itself. Interrupted, even by a power cut, the same call with
+        ``resume`` goes on, and the bytes are those of a run that never stopped.
         """
         inputs = [source] if isinstance(source, str | Path) else list(source)
         chosen = _chosen_layers(layers, elmo)
@@ -86,6 +87,7 @@ class Index:
             Path(folder),
             chosen,
             model=model,
+            options=options,
             kind=kind,
             field=field,
             resume=resume,
@@ -156,7 +158,12 @@ class Index:
         noted = self.description
         if noted.model is None:
             raise ConfigError("the index does not say where its model is; open it with one: Index.open(folder, elmo)")
-        elmo = Elmo.from_pretrained(noted.model, lang=noted.lang, state=noted.state)  # type: ignore[arg-type]
+        elmo = Elmo.from_pretrained(
+            noted.model,
+            options=noted.options,
+            lang=noted.lang,
+            state=noted.state,  # type: ignore[arg-type]
+        )
         _refuse_other_model(noted, elmo)
         return elmo
 

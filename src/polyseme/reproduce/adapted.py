@@ -37,13 +37,17 @@ def adapt_bilm(
     out: Path,
     *,
     passes: int,
+    options: str | None = None,
     split: Split | None = None,
     seed: int = 0,
     threads: int = 2,
     said: Callable[[str], None] = lambda line: None,
 ) -> Adapted:
-    """Fine-tune ``model`` on the text of a task for so many passes; what was begun goes on, what is done is read."""
-    split = split or Elmo.from_pretrained(model).split
+    """Fine-tune ``model`` on the text of a task for so many passes; what was begun goes on, what is done is read.
+
+    ``options``: of HDF5 weights that have none beside them.
+    """
+    split = split or Elmo.from_pretrained(model, options=options).split
     out.mkdir(parents=True, exist_ok=True)
     definition = find_task(task)
     tokens = 0
@@ -59,7 +63,16 @@ def adapt_bilm(
     recipe = load_recipe("finetune", changes)
     if recipe.softmax.negatives >= len(open_corpus(corpus).vocabulary):  # too few words to draw from
         recipe = load_recipe("finetune", [*changes, "softmax.kind=full"])
-    plan = RunPlan(corpus, out / "run", recipe, valid=out / "dev.txt", init=model, seed=seed, threads=threads)
+    plan = RunPlan(
+        corpus,
+        out / "run",
+        recipe,
+        valid=out / "dev.txt",
+        init=model,
+        init_options=options,
+        seed=seed,
+        threads=threads,
+    )
     outcome = finetune(plan, resume=(out / "run").exists())
     before = (outcome.fitted or outcome.before)["average"]
     return Adapted(outcome.model, before, outcome.after["average"])

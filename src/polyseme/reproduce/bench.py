@@ -53,6 +53,7 @@ class Bench:
     static: str = PACKAGE  #: word vectors beside ELMo, and the baseline of what vectors know
     questions: tuple[str, ...] = QUESTIONS  #: of Table 4
     device: str = "cpu"  #: of the task models
+    options: str | None = None  #: of HDF5 weights that have none beside them
     cove: Path | None = None  #: a file with CoVe's weights, which read the static vectors
     cove_before: str | None = None  #: the digest of those that an earlier sitting had
 
@@ -79,6 +80,7 @@ class Bench:
             folder=self.out,
             elmo=self.elmo,
             model=self.model,
+            options=self.options,
             preset=self.budget.preset,
             changes={"static": self.static, **self.budget.changes.get(task, {})},
             dev_examples=self.budget.dev_examples,

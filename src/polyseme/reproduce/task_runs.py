@@ -63,6 +63,7 @@ class Conditions:
     folder: Path
     elmo: Elmo | None  #: None where only baselines are trained
     model: str  #: as `Elmo.from_pretrained` takes it
+    options: str | None = None  #: of HDF5 weights that have none beside them
     preset: str = "cpu"  #: of the tasks' presets
     changes: Mapping[str, Any] = field(default_factory=dict)  #: of that preset
     dev_examples: int = 0  #: of dev, evenly spread; 0 for all
@@ -119,7 +120,9 @@ def _planned(run: TaskRun, data: DataFiles, conditions: Conditions) -> tuple[Tas
 def _settings(plan: TaskPlan, elmo: Elmo | None) -> dict[str, Any]:
     """All that the result depends on: models and vectors by their content, and no ELMo's choices without it."""
     about = describe(plan, elmo)
-    unused = {"model"} if elmo is not None else {"model", "layers", "mix_penalty", "elmo_dropout", "layer_norm"}
+    unused = {"model", "options"}
+    if elmo is None:
+        unused |= {"layers", "mix_penalty", "elmo_dropout", "layer_norm"}
     inputs = {name: value for name, value in asdict(about.inputs).items() if name not in unused}
     return {
         "kind": "train",
@@ -135,6 +138,8 @@ def _settings(plan: TaskPlan, elmo: Elmo | None) -> dict[str, Any]:
 def _preset(run: TaskRun, conditions: Conditions) -> Preset[Any]:
     """A budget's sizes with the run's choices; epochs in which little is read are more in number."""
     choices = {"elmo": run.elmo, "layers": run.layers, "mix_penalty": run.penalty, "model": conditions.model}
+    if conditions.options is not None:
+        choices["options"] = conditions.options
     what = f"the task {run.task}"
     preset = with_values(find_task(run.task).presets[conditions.preset], {**conditions.changes, **choices}, what)
     if run.share == 1:
@@ -156,7 +161,8 @@ def _ensure_trained(plan: TaskPlan, conditions: Conditions, watch: TaskWatch) ->
 
 def _tested(plan: TaskPlan, conditions: Conditions, test: Path) -> Result:
     """The scores of a trained network on a test set, and what each example adds to them."""
-    task, definition = Task.load(plan.out, model=conditions.model, device=conditions.device), find_task(plan.task)
+    task = Task.load(plan.out, model=conditions.model, options=conditions.options, device=conditions.device)
+    definition = find_task(plan.task)
     examples, answers = task.answered(test)
     values = definition.score(answers, examples).values
     tallies = [definition.tally(answer, example) for answer, example in zip(answers, examples, strict=True)]

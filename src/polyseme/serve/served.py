@@ -150,18 +150,23 @@ def load_models(
     names: Sequence[str],
     folders: Sequence[str | Path],
     *,
+    options: str | None = None,
     state: State | None = None,
     device: str = "auto",
     threads: int | None = None,
 ) -> Models:
-    """Models by what ``Elmo.from_pretrained`` takes (the bundled ones where none is named), and folders of indexes."""
+    """Models by what ``Elmo.from_pretrained`` takes (the bundled ones where none is named), and folders of indexes.
+
+    ``options``: of one model's HDF5 weights, where they are not beside them."""
+    if options is not None and len(set(names)) != 1:
+        raise ConfigError("--options belongs to one model; name its weights with --model, and no other model")
     sources = list(dict.fromkeys(names)) or list(bundled_models())
     if not sources:
         raise ConfigError("no model is bundled with this polyseme; name one: polyseme serve --model MODEL")
     served: list[ServedModel] = []
     for source in sources:
         name = _short_name(source, [model.name for model in served])
-        elmo = Elmo.from_pretrained(source, state=state, device=device, threads=threads)
+        elmo = Elmo.from_pretrained(source, options=options, state=state, device=device, threads=threads)
         served.append(ServedModel(name, elmo, source))
     for folder in folders:
         _give_index(served, folder)

@@ -44,6 +44,7 @@ class InputChoices:
     layer_norm: bool = False  #: normalise each token's layers before they are mixed
     finetune: bool = False  #: train the biLM with the task instead of keeping it as it is
     model: str = "en"  #: anything that ``Elmo.from_pretrained`` takes
+    options: str = ""  #: of HDF5 weights that have none beside them
     static: str = AUTO  #: a file of word vectors, the name of the package's, or "none"; GloVe for English unless given
     word_vectors: Tuning = "frozen"  #: with "none" and "trained" words have a vector that only the task has taught them
     word_dim: Count = 50  #: of such vectors; those of a file have their own size
@@ -272,4 +273,6 @@ def open_elmo(choices: InputChoices, device: str = "cpu", state: State | None = 
     """The model that the choices name, if ELMo takes part at all."""
     if state == "carry":
         raise ConfigError("a task needs vectors that do not depend on what came before; use the state reset or warm")
-    return None if choices.elmo == "none" else Elmo.from_pretrained(choices.model, device=device, state=state)
+    if choices.elmo == "none":
+        return None
+    return Elmo.from_pretrained(choices.model, options=choices.options or None, device=device, state=state)

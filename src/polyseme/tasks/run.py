@@ -61,7 +61,7 @@ LEARNED_WORDS = "GloVe is for English, so words learn their vectors with the tas
 FEW_WORDS = 0.5  # of the tokens with a vector: below, the vectors are hardly of the language of the text
 LARGEST_SEED = 1 << 32
 #: What may change when a run goes on: how long it is, and where the same model lies.
-FREE = ("training.epochs", "training.patience", "inputs.model", "model.name", "pieces", "polyseme")
+FREE = ("training.epochs", "training.patience", "inputs.model", "inputs.options", "model.name", "pieces", "polyseme")
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,11 +79,17 @@ class Task:
 
     @classmethod
     def load(
-        cls, run: str | Path, *, model: str | None = None, device: str = "cpu", lang: Language | None = None
+        cls,
+        run: str | Path,
+        *,
+        model: str | None = None,
+        options: str | None = None,
+        device: str = "cpu",
+        lang: Language | None = None,
     ) -> Task:
         """Read a run folder, or a task model of the box by its name ("en/ner").
 
-        ``model`` says where the biLM is, if it is no longer where it was.
+        ``model`` and ``options`` say where the biLM is, if it is no longer where it was.
         ``lang`` says how text is split, if not as it was for training; needed where that was a function.
         """
         folder = find_run(run)
@@ -92,7 +98,10 @@ class Task:
         words = json.loads((folder / VOCABULARIES).read_text(encoding="utf-8"))
         vocabularies: Vocabularies = words["vocabularies"]
         spelling = Spelling(tuple(words["alphabet"]))
-        elmo = open_known_elmo(replace(choices, model=model or choices.model), about.model, device)
+        moved = choices
+        if model is not None or options is not None:
+            moved = replace(choices, model=model or choices.model, options=options or "")
+        elmo = open_known_elmo(moved, about.model, device)
         learned = LearnedWords(tuple(words.get("words", ())))  # earlier runs have none
         features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo), learned)
         network = definition.network(about.network, vocabularies, TokenInputs.of(features))
@@ -215,7 +224,7 @@ def open_known_elmo(choices: InputChoices, known: KnownModel | None, device: str
     if choices.elmo == "none" or known is None:
         return None
     try:
-        elmo = Elmo.from_pretrained(choices.model, device=device, state=known.state)
+        elmo = Elmo.from_pretrained(choices.model, options=choices.options or None, device=device, state=known.state)
     except FormatError as error:
         raise FormatError(f"the biLM of this run is not at hand ({error}); say where it is with --model") from None
     what = f"{choices.model} is another model than the one this run was trained with ({known.name})"

@@ -38,7 +38,7 @@ def test_a_file_comes_whole_and_says_how_far_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tag", ['"v1"', None, 'W/"weak"'])
 def test_a_connection_that_breaks_again_and_again_is_taken_up_where_it_was(tmp_path: Path, tag: str | None) -> None:
     with serving({"/file": Served(CONTENT, breaks_after=70_000, tag=tag)}) as (address, asked):
-        fetch(f"{address}/file", tmp_path / "file", lambda done, total: None, IMPATIENT)
+        fetch(f"{address}/file", tmp_path / "file", lambda done, total: None, Patience(tries=3, pause=0.01))
     assert (tmp_path / "file").read_bytes() == CONTENT
     assert [one.range for one in asked] == [None, *(f"bytes={70_000 * n}-" for n in range(1, 5))]
 

@@ -51,7 +51,7 @@ def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
     """Train the model ``plan.init`` on a corpus; its shape is the model's, whatever the recipe says."""
     if plan.init is None:
         raise ConfigError("fine-tuning begins with a model; name one")
-    stored, corpus = load(plan.init), open_corpus(plan.corpus)
+    stored, corpus = load(plan.init, options=plan.init_options), open_corpus(plan.corpus)
     plan = replace(plan, recipe=recipe_for(stored, corpus.vocabulary, plan.recipe))
 
     def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:

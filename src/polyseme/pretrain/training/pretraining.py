@@ -84,6 +84,7 @@ class RunPlan:
     recipe: Recipe
     valid: Path | None = None
     init: str | None = None  #: a model whose weights are the first ones
+    init_options: str | None = None  #: of HDF5 weights that have none beside them
     seed: int = 0
     device: str = "cpu"
     threads: int = 2
@@ -98,7 +99,7 @@ def pretrain(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
     """Train until the budget is used up; the folder of the finished model, in the shape of ``plan.init`` if given."""
     if plan.init is None:
         return run_plan(plan, _new_model, base=None, resume=resume, watch=watch)
-    base = load(plan.init)
+    base = load(plan.init, options=plan.init_options)
     plan = replace(plan, recipe=recipe_in_shape_of(base, plan.recipe))
 
     def first_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
