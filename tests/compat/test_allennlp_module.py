@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 
 import h5py
 import numpy as np
@@ -274,3 +276,27 @@ def test_a_state_can_be_dropped_or_not_be_kept() -> None:
     elmo._elmo_lstm._elmo_lstm.stateful = False
     for _ in range(2):
         torch.testing.assert_close(elmo(ids)["elmo_representations"][0], first)
+
+
+def test_weights_that_allennlp_saved_are_loaded() -> None:
+    """A program that keeps its whole model as a state dict has AllenNLP's names in it."""
+    archives, pair = golden("allennlp/archives"), golden("allennlp/skip2_relu")
+    with tarfile.open(archives / "direct_two_mixes.tar.gz") as archive:
+        file = archive.extractfile("weights.th")
+        assert file is not None
+        saved = torch.load(io.BytesIO(file.read()), weights_only=True)
+    ours = {name.removeprefix("_elmo."): x for name, x in saved.items() if name.startswith("_elmo.")}
+    elmo = Elmo(str(pair / "options.json"), str(pair / "weights.hdf5"), 2, do_layer_norm=True, dropout=0.0).eval()
+    elmo.load_state_dict(ours)
+    expected = np.load(archives / "expected.npz")
+    sentences = json.loads((archives / "sentences.json").read_text(encoding="utf-8"))
+    with torch.no_grad():
+        found = elmo(batch_to_ids(sentences))["elmo_representations"]
+    for number, one in enumerate(found):
+        assert_same_as_golden(one, expected[f"direct_two_mixes/rep{number}"], "compat state dict")
+    again = Elmo(str(pair / "options.json"), str(pair / "weights.hdf5"), 2)
+    again.load_state_dict(elmo.state_dict())  # and its own
+    assert all(torch.equal(a, b) for a, b in zip(again.parameters(), elmo.parameters(), strict=True))
+    del ours["_elmo_lstm._token_embedder._projection.bias"]
+    with pytest.raises(RuntimeError, match="Missing key"):
+        elmo.load_state_dict(ours)

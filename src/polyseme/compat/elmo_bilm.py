@@ -9,7 +9,11 @@ from torch import Tensor, nn
 
 from polyseme.compat.elmo_characters import character_ids, load_characters
 from polyseme.errors import ConfigError
+from polyseme.formats.allennlp import CHARACTERS
+from polyseme.formats.names import ALLENNLP
+from polyseme.formats.renaming import expand
 from polyseme.nn.bilm import BiLM, BiLMState
+from polyseme.nn.numpy_weights import array_of, tensors_of
 
 
 class CarriedState:
@@ -74,6 +78,7 @@ class _ElmoBiLm(nn.Module):
         if cached is not None:
             cached[0] = 0  # the padding token
         self.register_buffer("_cached", cached, persistent=False)
+        self.register_load_state_dict_pre_hook(_rename_weights)  # type: ignore[no-untyped-call]
 
     @property
     def num_layers(self) -> int:
@@ -99,6 +104,17 @@ class _ElmoBiLm(nn.Module):
         if inputs is None:
             raise ConfigError("a word that is not cached needs its characters; pass the ids of characters too")
         return inputs
+
+
+def _rename_weights(bilm: _ElmoBiLm, state_dict: dict[str, Tensor], prefix: str, *_: object) -> None:
+    """A state dict that AllenNLP's module saved becomes one of this module; any other stays as it is."""
+    if prefix + CHARACTERS not in state_dict:
+        return
+    state_dict.pop(f"{prefix}_token_embedder._word_embedding.weight", None)  # cached words: computed again here
+    for entry in expand(ALLENNLP, bilm._bilm.config):
+        if (saved := state_dict.pop(prefix + entry.theirs, None)) is not None:
+            for name, weights in tensors_of(entry.load(array_of(saved))).items():
+                state_dict[f"{prefix}_bilm.{name}"] = weights
 
 
 def add_boundaries(ids: Tensor, begin: Tensor, end: Tensor) -> Tensor:
