@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from polyseme.errors import DownloadError, FormatError
 from polyseme.formats.archives import extract, is_archive
+from polyseme.formats.releases.addresses import is_url
 from polyseme.formats.releases.checksums import (
     FileRecord,
     check_published,
@@ -176,6 +177,8 @@ class _Pull:
 
     def _say_licence(self) -> None:
         stated = f"its licence: {self.release.licence}" if self.release.licence else "its publisher states no licence"
+        if is_url(self.release.name):
+            stated = "nothing is known about its licence; look where the address comes from"
         self._note(f"{self.release.name}: {stated}")
 
     def _note(self, text: str) -> None:
