@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import random
 import resource
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -157,8 +159,10 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="instead: rounds of 100 mutants a surface until so many are over")
     parser.add_argument("--only", default="", help="surfaces whose name has this in it")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
+    args.commit = _commit()  # now: what is imported is the code of this moment
     os.environ["POLYSEME_CACHE"] = tempfile.mkdtemp(prefix="fuzz-cache-")
     chosen = [surface for surface in surfaces() if args.only in surface.name]
     tallies: dict[str, Tally] = {}
@@ -166,10 +170,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         while True:
             many = shares(chosen, 100 * len(chosen) if args.minutes else args.mutants)
-            for surface in chosen:
-                found = fuzz(surface, range(first, first + many[surface.name]), args.seed, Path(name))
+            asked = [
+                (one, range(first, first + many[one.name]), args.seed, Path(name) / str(n))
+                for n, one in enumerate(chosen)
+            ]
+            for found in _side_by_side(asked, args.workers):
                 _report(found)
-                tallies[surface.name] = _sum(tallies.get(surface.name), found)
+                tallies[found.surface] = _sum(tallies.get(found.surface), found)
                 _write(args, tallies, time.monotonic() - began)
             first += max(many.values())
             if not args.minutes or time.monotonic() - began > 60 * args.minutes:
@@ -177,6 +184,29 @@ def main() -> None:
     wrong = sum(len(tally.failures) for tally in tallies.values())
     print(f"{sum(tally.mutants for tally in tallies.values()):,} mutants, {wrong} failures")
     raise SystemExit(1 if wrong else 0)
+
+
+def _side_by_side(asked: Sequence[tuple[Surface, Sequence[int], int, Path]], workers: int) -> Iterator[Tally]:
+    """The tallies in the order of the surfaces; so many processes read at a time, each a surface."""
+    with multiprocessing.get_context("fork").Pool(workers) as pool:
+        running = [pool.apply_async(_fuzz_named, (one.name, *rest)) for one, *rest in asked]
+        yield from (one.get() for one in running)
+
+
+def _fuzz_named(name: str, numbers: Sequence[int], seed: int, place: Path) -> Tally:
+    """A surface has functions that no pickle carries, so that its name goes to the other process."""
+    return fuzz(next(one for one in surfaces() if one.name == name), numbers, seed, place)
+
+
+def _commit() -> str | None:
+    """Of the code that is measured; None without git, marked where files have changed since."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        return subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def _sum(before: Tally | None, now: Tally) -> Tally:
@@ -211,7 +241,7 @@ def _write(args: argparse.Namespace, tallies: dict[str, Tally], seconds: float) 
     ]
     total = {name: sum(row[name] for row in rows) for name in ("mutants", "read", "refused", "failed")}
     slowest = max((row["slowest"] for row in rows), default=0.0)
-    about = {"seed": args.seed, "cpu_limit": CPU_SECONDS, "wall_seconds": round(seconds)}
+    about = {"commit": args.commit, "seed": args.seed, "cpu_limit": CPU_SECONDS, "wall_seconds": round(seconds)}
     args.out.write_text(json.dumps({**about, **total, "slowest": slowest, "surfaces": rows}, indent=1) + "\n")
 
 

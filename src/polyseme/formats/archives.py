@@ -44,12 +44,20 @@ def is_archive(path: Path) -> bool:
     """Whether the file is a zip or a (compressed) tar, by its content; torch's and NumPy's zip files are not meant."""
     if not path.is_file():
         return False
-    if zipfile.is_zipfile(path):
+    if is_zip(path):
         return not (is_torch_zip(path) or path.suffix == ".npz")
     with path.open("rb") as file:
         start = file.read(262)
     compressed = start.startswith((b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"))
     return start[257:262] == b"ustar" or (compressed and _holds_tar(path))
+
+
+def is_zip(path: Path) -> bool:
+    """Whether the file ends as a zip does, also one whose end is damaged: opening it says what is wrong."""
+    try:
+        return zipfile.is_zipfile(path)
+    except zipfile.BadZipFile:  # an end that names several disks
+        return True
 
 
 def is_torch_zip(path: Path) -> bool:
@@ -74,7 +82,7 @@ def extract(path: Path, folder: Path) -> None:
     allowed = max(LARGEST_EXPANSION * path.stat().st_size, ALWAYS_ALLOWED)
     allowed = min(allowed, shutil.disk_usage(folder).free)
     try:
-        if zipfile.is_zipfile(path):
+        if is_zip(path):
             _extract_zip(path, folder, allowed)
         else:
             _extract_tar(path, folder, allowed)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.errors import FormatError
-from polyseme.formats.archives import is_torch_zip
+from polyseme.formats.archives import is_torch_zip, is_zip
 from polyseme.formats.arrays import LARGEST_EXPANSION, Array, ArrayFile
 from polyseme.formats.bfloat16 import BFLOAT16, widened
 from polyseme.formats.plain_pickle import DamagedPickle, ForeignPickle, read_pickle
@@ -99,7 +99,7 @@ def read_state_dict(path: Path) -> ArrayFile:
     if not path.is_file():
         raise FormatError(f"the file {path.name} is missing")
     with _one_sentence(path):
-        values, read_storage = _open_zip(path) if zipfile.is_zipfile(path) else _open_legacy(path)
+        values, read_storage = _open_zip(path) if is_zip(path) else _open_legacy(path)
     if not isinstance(values, dict) or not any(isinstance(x, TorchTensor) for x in values.values()):
         kind = type(values).__name__.removeprefix("Torch")
         raise FormatError(f"{path.name} holds a {kind} instead of named tensors (a state dict)")

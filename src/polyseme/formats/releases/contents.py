@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 
 from polyseme.errors import DownloadError
+from polyseme.formats.archives import is_zip
 from polyseme.formats.json_file import LARGEST_JSON
 
 #: (end of the name, what it is, its first bytes)
@@ -30,7 +30,7 @@ def check_contents(path: Path) -> None:
     for endings, kind, signature in KINDS:
         if path.name.endswith(endings) and not start.startswith(signature):
             raise DownloadError(f"{path.name} should be {kind}, but begins with {start[:8]!r}")
-    if path.name.endswith(".zip") and not zipfile.is_zipfile(path):
+    if path.name.endswith(".zip") and not is_zip(path):
         raise DownloadError(f"{path.name} is a zip archive without its end")
     if path.name.endswith(".json"):
         _check_json(path)
