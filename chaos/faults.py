@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from chaos.fuzz import measured_commit
 from chaos.long_jobs import LongJob, digest_of, long_jobs, prepare_place, remove
 from polyseme.cli.one_sentence import sentence_of
 from polyseme.errors import PolysemeError
@@ -74,7 +75,7 @@ def kills(job: LongJob, place: Path, out: Path, said: Path, count: int, seconds:
             os.killpg(child, signal.SIGKILL) if os.getpgid(child) == child else os.kill(child, signal.SIGKILL)
             done = finish(child) != -signal.SIGKILL
         killed += not done
-        if job.kept == ("",) and (found := digest_of(job, out)) not in (None, whole):
+        if job.whole and (found := digest_of(job, out)) not in (None, whole):
             wrong.append(f"after kill {killed}: another digest {found}")
         if done:
             whole_at_once += 1
@@ -209,24 +210,33 @@ def main() -> None:
     import torch
 
     import polyseme.pretrain.training.finetuning
+    import polyseme.reproduce.reproduction
     import polyseme.tasks.run  # noqa: F401, imported before the forks
 
     torch.set_num_threads(1)  # a fork has none but the one that called it
-    rows = list[dict[str, Any]]()
+    rows, commit = list[dict[str, Any]](), measured_commit()
     with tempfile.TemporaryDirectory(prefix="chaos-") as name:
         place = Path(name) / "place"
         os.environ["POLYSEME_CACHE"] = str(Path(name) / "cache")
         prepare_place(place)
         for job in long_jobs():
             if args.only in job.name:
-                rows.append(try_job(job, place, args.kills))
+                rows.append({**try_job(job, place, args.kills), "commit": commit})
                 print(json.dumps(rows[-1]), flush=True)
-                args.out.parent.mkdir(parents=True, exist_ok=True)
-                args.out.write_text(json.dumps({"kills": args.kills, "jobs": rows}, indent=1) + "\n")
+                write_rows(args.out, rows)
         shutil.rmtree(place, ignore_errors=True)
     wrong = [row["job"] for row in rows if "broken" in row or any(_wrong(part) for part in row.values())]
     print(f"{len(rows)} jobs; something is wrong with: {', '.join(wrong) or 'none'}")
     raise SystemExit(1 if wrong else 0)
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    """The rows of these jobs; those of others stay as they were measured, with the commit that each belongs to."""
+    before = json.loads(path.read_text(encoding="utf-8"))["jobs"] if path.exists() else []
+    found = {row["job"]: row for row in (*before, *rows)}
+    known = [found[job.name] for job in long_jobs() if job.name in found]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"jobs": known}, indent=1) + "\n", encoding="utf-8")
 
 
 def _wrong(part: Any) -> bool:

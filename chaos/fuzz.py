@@ -162,7 +162,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=RESULTS)
     args = parser.parse_args()
-    args.commit = _commit()  # now: what is imported is the code of this moment
+    args.commit = measured_commit()  # now: what is imported is the code of this moment
     os.environ["POLYSEME_CACHE"] = tempfile.mkdtemp(prefix="fuzz-cache-")
     chosen = [surface for surface in surfaces() if args.only in surface.name]
     tallies: dict[str, Tally] = {}
@@ -198,7 +198,7 @@ def _fuzz_named(name: str, numbers: Sequence[int], seed: int, place: Path) -> Ta
     return fuzz(next(one for one in surfaces() if one.name == name), numbers, seed, place)
 
 
-def _commit() -> str | None:
+def measured_commit() -> str | None:
     """Of the code that is measured; None without git, marked where files have changed since."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import multiprocessing
+import os
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from helpers.faulty_server import Served, serving
+from helpers.release_files import list_releases
 from helpers.small_corpora import random_text, small_corpus, small_recipe
 from helpers.tiny_models import tiny_elmo, tiny_model
 
 SENTENCES = 12_000  # some 80,000 tokens: two parts
 SST = "(3 (2 The) (4 (3 bank) (2 .)))\n(1 (2 A) (2 present))\n(0 (1 Bad) (2 river))\n(4 (4 Good) (2 bank))\n"
+
+MODEL = ("model/model.safetensors", "model/vocab.txt")
+RELEASE = ("options.json", "weights.hdf5")
+RESULTS = "reproduction.json"
 
 
 @dataclass(frozen=True)
@@ -22,13 +34,17 @@ class LongJob:
     name: str
     run: Callable[[Path, Path], object]
     suffix: str = ""  #: of what it writes
-    kept: tuple[str, ...] = (
-        "",
-    )  #: what of its folder must have the same bytes, by the ends of names; all unless given
+    kept: tuple[str, ...] = ("",)  #: ends of the names of what must have the same bytes; all files unless given
+    whole: bool = True  #: whether that has its final name only when the job is done
 
 
 def prepare_place(place: Path) -> None:
     """What the jobs read."""
+    from helpers.paper_data import write_paper_data
+    from helpers.small_lms import small_lm
+    from helpers.small_models import small_model
+    from polyseme.bilm_config import BiLMConfig, CharacterConfig
+    from polyseme.formats.bilm_tf import save_bilm_tf
     from polyseme.formats.native import save_native
 
     place.mkdir(parents=True)
@@ -37,6 +53,26 @@ def prepare_place(place: Path) -> None:
     save_native(tiny_model(), place / "model")
     (place / "corpus").mkdir()
     small_corpus(place / "corpus")
+    write_paper_data(place / "data")
+    save_native(small_lm(), place / "lm")
+    network = BiLMConfig(characters=CharacterConfig(alphabet=261), cell=1024, projection=128)  # 19 MB
+    save_bilm_tf(small_model(network), place / "served")
+    start_server(place)
+
+
+def start_server(place: Path) -> None:
+    """A release that can be pulled, from a process of its own: what is forked later must have no threads."""
+    files = {f"/{path.name}": Served(path, pause=0.005) for path in (place / "served").iterdir()}
+
+    def serve() -> None:
+        with serving(files) as (address, _):
+            (place / "address.partial").write_text(address)
+            (place / "address.partial").rename(place / "address")
+            threading.Event().wait()
+
+    multiprocessing.get_context("fork").Process(target=serve, daemon=True).start()
+    while not (place / "address").exists():
+        time.sleep(0.01)
 
 
 def _embed(place: Path, out: Path) -> None:
@@ -106,15 +142,48 @@ def _task(place: Path, out: Path) -> None:
     train_task(plan, resume=_begun(out) or (out / "run.json").exists())
 
 
+def _reproduce(place: Path, out: Path) -> None:
+    from helpers.paper_data import TINY
+    from polyseme.elmo import Elmo
+    from polyseme.reproduce.bench import Bench
+    from polyseme.reproduce.report_parts import Choice
+    from polyseme.reproduce.reproduction import Reproduction
+    from polyseme.tasks.training import TaskWatch
+
+    model, data = place / "lm", place / "data"
+    bench = Bench(Elmo.from_pretrained(model, device="cpu"), str(model), data, out, TINY, str(data / "vectors.txt"))
+    chosen = Choice(("table3", "table5", "perplexity"), ("snli",))
+    Reproduction(bench, chosen).run(TaskWatch(), lambda *begun: None)
+
+
+def _pull(place: Path, out: Path) -> None:
+    from polyseme.formats.detect import load_path
+    from polyseme.formats.named import locate
+
+    os.environ["POLYSEME_HOME"] = str(out)
+    address = (place / "address").read_text()
+    source = {name: f"{address}/{name}" for name in RELEASE}
+    if not (out / "releases.toml").exists():
+        out.mkdir(exist_ok=True)
+        listed = out / f"releases.{os.getpid()}"
+        listed.mkdir()
+        list_releases(listed, {"name": "small-one", "sources": [source]})
+        (listed / "releases.toml").rename(out / "releases.toml")
+        listed.rmdir()
+    locate("small-one", load_path)
+
+
 def long_jobs() -> Iterator[LongJob]:
     for suffix in (".h5", ".npz", ".parquet"):
         yield LongJob(f"embed {suffix}", _embed, suffix)
     yield LongJob("embed shares, merge", _shard_and_merge, ".npz")
     yield LongJob("index", _index)
     yield LongJob("prepare", _prepare)
-    yield LongJob("pretrain", _pretrain, kept=("model/model.safetensors", "model/vocab.txt"))
-    yield LongJob("finetune", _finetune, kept=("model/model.safetensors", "model/vocab.txt"))
-    yield LongJob("task train", _task, kept=("model.safetensors",))
+    yield LongJob("pretrain", _pretrain, kept=MODEL, whole=False)
+    yield LongJob("finetune", _finetune, kept=MODEL, whole=False)
+    yield LongJob("task train", _task, kept=("model.safetensors",), whole=False)
+    yield LongJob("reproduce", _reproduce, kept=("report.md", RESULTS), whole=False)
+    yield LongJob("pull", _pull, kept=tuple(f"releases/small-one/model/{name}" for name in RELEASE))
 
 
 def digest_of(job: LongJob, out: Path) -> str | None:
@@ -126,8 +195,19 @@ def digest_of(job: LongJob, out: Path) -> str | None:
     kept = [(path, name) for path, name in names if name.endswith(job.kept) and not name.endswith(".checked.json")]
     if not kept:
         return None
-    lines = "".join(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n" for path, name in kept)
+    lines = "".join(f"{name} {hashlib.sha256(_content(path)).hexdigest()}\n" for path, name in kept)
     return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file; of a reproduction, all figures but how long they took."""
+    if path.name != RESULTS:
+        return path.read_bytes()
+
+    def untimed(values: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if name != "seconds"}
+
+    return json.dumps(json.loads(path.read_bytes(), object_hook=untimed)).encode()
 
 
 def remove(out: Path) -> None:
