@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyseme.cli.options import Field, Lang, ModelArgument, OptionsFile, Quiet
+from polyseme.cli.options import Field, Lang, ModelArgument, OptionsFile, Overwrite, Quiet, keep_existing
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -31,6 +31,7 @@ def export(
     options_file: OptionsFile = None,
     field: Field = None,
     lang: Lang = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Write word vectors for gensim, or the network as an ONNX graph.
@@ -46,6 +47,7 @@ def export(
 
     if static is None and onnx is None:
         raise ConfigError("nothing to export: give a word list with --static, or a file name with --onnx")
+    keep_existing(onnx, None if static is None else out, overwrite=overwrite)
     elmo = Elmo.from_pretrained(model, options=options_file, device="cpu", lang=lang)
     if onnx is not None:
         from polyseme.export.onnx_graph import write_onnx

@@ -58,6 +58,15 @@ ResumeRun = Annotated[bool, typer.Option("--resume", help="Go on where the run s
 TrainingDevice = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 
 
+def keep_existing(*outputs: Path | None, overwrite: bool) -> None:
+    """Refuse files that are there before any work is done, unless they may be replaced."""
+    from polyseme.jobs.atomic import refuse_existing
+
+    for path in outputs:
+        if path is not None and not overwrite:
+            refuse_existing(path)
+
+
 def from_everywhere(name: str) -> str:
     """A path that exists as it is from everywhere, so that it is found again later; any other name as it is."""
     return str(Path(name).resolve()) if Path(name).exists() else name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.cli.bars import shown_progress
-from polyseme.cli.options import Field, Kind, Lang, Model, OptionsFile, Quiet, State
+from polyseme.cli.options import Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, State, keep_existing
 from polyseme.cli.printing import on_terminal, print_tsv
 from polyseme.errors import InputError
 
@@ -41,6 +41,7 @@ def senses(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page.", metavar="FILE")] = None,
     out: Annotated[Path | None, typer.Option(help="Write a picture.", metavar="FILE.png")] = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Say what a word means in a text: uses in groups, with words that could stand there and clear sentences.
@@ -56,6 +57,7 @@ def senses(
     """
     if out is not None and out.suffix.lower() != ".png":
         raise typer.BadParameter(f"{out} should end in .png", param_hint="--out")
+    keep_existing(html, out, overwrite=overwrite)
     from polyseme.elmo import Elmo
     from polyseme.senses.sense_page import save_sense_page
     from polyseme.senses.sense_picture import save_sense_picture

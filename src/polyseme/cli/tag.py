@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyseme.cli.options import Device, Field, Kind, OptionsFile, Threads
+from polyseme.cli.options import Device, Field, Kind, OptionsFile, Overwrite, Threads, keep_existing
 
 if TYPE_CHECKING:
     from polyseme.tasks.trained_task import Task
@@ -34,6 +34,7 @@ def tag(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page that shows it all.", metavar="FILE")] = None,
+    overwrite: Overwrite = False,
     field: Field = None,
     kind: Kind = None,
     model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
@@ -56,6 +57,7 @@ def tag(
     from polyseme.tasks.tagging import language_of, tag_documents
     from polyseme.tasks.trained_task import Task
 
+    keep_existing(html, overwrite=overwrite)
     use_threads(threads)
     documents = _documents(inputs, field, kind)
     if lang is None:

@@ -11,12 +11,14 @@ from polyseme.cli.options import (
     Changes,
     Device,
     OptionsFile,
+    Overwrite,
     Quiet,
     ResumeRun,
     RunFolder,
     State,
     Threads,
     from_everywhere,
+    keep_existing,
 )
 from polyseme.cli.task_output import print_scores, print_summary, shown_training, write_pieces
 
@@ -221,6 +223,7 @@ def evaluate(
     file: Annotated[Path, typer.Argument(help="A file in the task's format.", metavar="FILE")],
     model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
     options_file: OptionsFile = None,
+    overwrite: Overwrite = False,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the confusion matrix into this PNG file.", metavar="FILE")
     ] = None,
@@ -239,6 +242,7 @@ def evaluate(
     from polyseme.errors import ConfigError
     from polyseme.tasks.scores import draw_confusion
 
+    keep_existing(picture, overwrite=overwrite)
     task = _load(run, model, options_file, device, threads)
     scores = task.evaluate(file)
     if picture is not None:
@@ -266,6 +270,7 @@ def predict(
     ] = None,
     model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
     options_file: OptionsFile = None,
+    overwrite: Overwrite = False,
     device: Device = "cpu",
     threads: Threads = None,
 ) -> None:
@@ -282,6 +287,7 @@ def predict(
 
     if out is not None and out.exists() and names_a_file(inputs) and Path(inputs).exists() and out.samefile(inputs):
         raise ConfigError(f"{out} is what is read here; write the predictions to another file")
+    keep_existing(out, overwrite=overwrite)
     task = _load(run, model, options_file, device, threads)
     if style == "task":
         pieces = task.definition.write(_answers(task, inputs, kind))
