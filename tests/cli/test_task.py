@@ -115,7 +115,9 @@ def _what_names_a_file() -> None:
     assert "nowhere/a.txt cannot be used: no such file" in refusal(
         "task", "predict", "run", "Ada", "--out", "nowhere/a.txt"
     )
-    polyseme("task", "predict", "run", "Ada left . " * 500, "--out", "predicted.txt")  # too long for a file's name
+    polyseme(
+        "task", "predict", "run", "Ada left . " * 500, "--out", "predicted.txt", "--overwrite"
+    )  # too long for a file's name
     before = Path("columns.txt").read_bytes()
     assert "another file" in refusal("task", "predict", "run", "columns.txt", "--out", "columns.txt")
     assert Path("columns.txt").read_bytes() == before

@@ -55,9 +55,16 @@ def read_values(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise InputError(f"{path.name} is damaged: it holds no names and values")
     checksum = values.pop(CHECKSUM, None)  # corpora and runs from before there were checksums have none
-    if checksum is not None and checksum != checksum_of(values):
+    if checksum is not None and not _has_checksum(values, checksum):
         raise InputError(f"{path.name} is damaged: its checksum is not that of its content")
     return values
+
+
+def _has_checksum(values: Mapping[str, Any], checksum: object) -> bool:
+    try:
+        return checksum == checksum_of(values)
+    except ValueError:  # NaN or infinity, which nobody wrote a checksum of
+        return False
 
 
 def checksum_of(values: Mapping[str, Any]) -> str:
