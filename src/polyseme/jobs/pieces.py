@@ -66,7 +66,7 @@ def check_pieces(folder: Path, pieces: Mapping[str, Piece]) -> None:
 
 
 def _remembered(folder: Path) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         found = json.loads((folder / CHECKED).read_bytes())
         return found if isinstance(found, dict) else {}
     return {}

@@ -53,7 +53,7 @@ def layout_of(start: bytes, source: str) -> VectorLayout:
     """By content: a header "count size", or a first line of word and numbers."""
     first, newline, rest = start.partition(b"\n")
     header = first.split()
-    if newline and len(header) == 2 and all(part.isdigit() for part in header):
+    if newline and len(header) == 2 and all(part.isdigit() and len(part) < 20 for part in header):
         count, width = map(int, header)
         _check_width(width, source)
         return VectorLayout(width, 1, None if _is_text(rest, width) else count)
