@@ -63,12 +63,12 @@ class Conditions:
     folder: Path
     elmo: Elmo | None  #: None where only baselines are trained
     model: str  #: as `Elmo.from_pretrained` takes it
-    options: str | None = None  #: of HDF5 weights that have none beside them
     preset: str = "cpu"  #: of the tasks' presets
     changes: Mapping[str, Any] = field(default_factory=dict)  #: of that preset
     dev_examples: int = 0  #: of dev, evenly spread; 0 for all
     device: str = "cpu"
     seconds: float = 600.0  #: that a run on all data should take, roughly
+    options: str | None = None  #: of HDF5 weights that have none beside them
 
 
 def training(run: TaskRun, data: DataFiles, conditions: Conditions, *, test: Path | None = None) -> Measurement:
