@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,7 @@ for package in ("starlette", "uvicorn", "orjson"):
 
 
 if TYPE_CHECKING:
+    from helpers.explorer_visit import Visit
     from helpers.running_server import Client
     from polyseme.serve.served import Models
 
@@ -29,3 +30,26 @@ def server(models: Models) -> Iterator[Client]:
 
     with running(models) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The system's Chromium; without it, the tests that look at pages skip."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from helpers.explorer_visit import BROWSER
+
+    if BROWSER is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visit(browser: Any, server: Client) -> Iterator[Visit]:
+    from helpers.explorer_visit import Visit
+
+    found = Visit(browser, server)
+    yield found
+    found.close()

@@ -3,98 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from helpers.explorer_visit import SECONDS, Visit
 from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.elmo import State
 from polyseme.serve.served import Models
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
-
-SECONDS = 60_000  # milliseconds, on a busy machine
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-class Visit:
-    """A page of the explorer, and all that it asked for and complained of."""
-
-    def __init__(self, browser: Any, server: Client, address: str = "/", **options: Any) -> None:
-        self.context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
-        )
-        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(SECONDS)
-        self.problems: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda said: said.type in ("error", "warning") and self.problems.append(said.text))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(server.address + address)
-        self.settle()
-
-    def settle(self) -> None:
-        """Until every question is answered, those that wait a moment for the next key too."""
-        self.page.wait_for_timeout(500)
-        self.page.wait_for_selector("body[data-running='0']", timeout=SECONDS)
-
-    def words(self) -> list[str]:
-        return list(self.page.locator("#strip .word .token").all_inner_texts())
-
-    def choose(self, word: str) -> None:
-        self.page.locator("#strip .word", has=self.page.get_by_text(word, exact=True)).first.click()
-        self.settle()
-
-    def move_to(self, layer: str) -> None:
-        stops = self.page.locator("#stops span").all_inner_texts()
-        self.page.locator("#layer").fill(str(stops.index(layer)))
-        self.settle()
-
-    def places(self) -> np.ndarray:
-        """Where the marks of the map are. [n, 2]"""
-        script = "marks => marks.map(mark => new DOMMatrix(getComputedStyle(mark).transform)).map(m => [m.m41, m.m42])"
-        return np.array(self.page.locator("#map g .point").evaluate_all(script))
-
-    def cells(self) -> np.ndarray:
-        labels = self.page.locator("#grid .cell").evaluate_all("cells => cells.map(c => c.getAttribute('aria-label'))")
-        return np.array([float(label.rpartition(": ")[2]) for label in labels])
-
-    def copied(self, panel: str, kind: str) -> str:
-        self.page.locator(f"[data-copies={panel}]").get_by_text(f"Copy as {kind}").click()
-        self.page.wait_for_timeout(200)
-        return str(self.page.evaluate("navigator.clipboard.readText()"))
-
-    def close(self) -> None:
-        """A visit that ends well asked only this server, and saw no error."""
-        self.context.close()
-        assert self.problems == []
-        assert self.asked
-        assert {url.split("/")[2].rpartition(":")[0] for url in self.asked} == {"127.0.0.1"}
-
-
-@pytest.fixture
-def visit(browser: Any, server: Client) -> Iterator[Visit]:
-    found = Visit(browser, server)
-    yield found
-    found.close()
 
 
 def test_it_shows_something_at_once(visit: Visit) -> None:

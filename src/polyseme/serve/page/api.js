@@ -17,14 +17,27 @@ export async function ask(kind, path, fields) {
   running.set(kind, controller);
   const options = { signal: controller.signal, headers: { "Content-Type": "application/json", ...credentials() } };
   if (fields) Object.assign(options, { method: "POST", body: JSON.stringify(fields) });
-  const response = await fetch(path, options);
+  const response = await reach(path, options);
   if (response.status === 401) {
-    await askForToken();
+    await askForToken("Authorization" in options.headers);
     return ask(kind, path, fields);
   }
   const answer = await response.json();
   if (!response.ok) throw new Refused(response.status, answer.error);
   return answer;
+}
+
+export function cancelAll() {
+  for (const controller of running.values()) controller.abort();
+}
+
+async function reach(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (wasCancelled(error)) throw error;
+    throw new Refused(0, "the server does not answer; is it still running?");
+  }
 }
 
 export const wasCancelled = (error) => error.name === "AbortError";
@@ -36,12 +49,17 @@ function credentials() {
 
 let asking = null;
 
-function askForToken() {
-  asking ??= new Promise((resolve) => {
+// Whoever closes the dialog without a token is not asked again until the next question.
+function askForToken(refused) {
+  asking ??= new Promise((resolve, reject) => {
     const dialog = $("#token-dialog");
+    $("#token-refused").hidden = !refused;
+    $("#token").value = "";
+    dialog.returnValue = "";
     dialog.addEventListener("close", () => {
-      sessionStorage.setItem("token", $("#token").value);
       asking = null;
+      if (dialog.returnValue !== "use") return reject(new Refused(401, "this server asks for a token"));
+      sessionStorage.setItem("token", $("#token").value);
       resolve();
     }, { once: true });
     dialog.showModal();

@@ -1,6 +1,6 @@
 // The page: what changes, what is asked anew because of it, and where the answers go.
 
-import { ask, Refused, wasCancelled } from "./api.js";
+import { ask, cancelAll, Refused, wasCancelled } from "./api.js";
 import { drawCopies } from "./copies.js";
 import { $, calm, make, unitSpan } from "./dom.js";
 import { EXAMPLES } from "./examples.js";
@@ -14,7 +14,7 @@ let models = [];
 let scored = null; // the sentence: tokens, offsets, sentences, and its scores if the model has any
 let compared = null; // the last answer about two sentences
 let pair = { row: 0, column: 0 };
-let wished = null; // a word to choose as soon as its sentence is split
+let wished = null; // what to choose as soon as its sentence is split: a word, or where it begins (in characters)
 
 const model = () => models.find((one) => one.name === state.model);
 
@@ -28,10 +28,10 @@ async function split() {
   drawStrip(scored, choose);
 }
 
-// The word that the state names, else the one that was wished for, else the longest.
+// The one that was wished for, else the word that the state names, else the longest.
 function chooseWithin() {
-  const { tokens } = scored;
-  const at = wished === null ? -1 : tokens.indexOf(wished);
+  const { tokens, offsets } = scored;
+  const at = typeof wished === "number" ? offsets.findIndex(([, end]) => end > wished) : tokens.indexOf(wished);
   if (at >= 0) state.word = at;
   wished = null;
   if (state.word === null || state.word >= tokens.length) {
@@ -73,14 +73,25 @@ async function showSentence() {
   if (!state.text.trim()) return showNothing("Write a sentence to begin.");
   await split();
   if (state.word === null) return showNothing("There is no word in this sentence.");
+  showPanels(true);
   say("");
   await Promise.all([showWord(), showGrid()]);
 }
 
+// An empty sentence has no word, so everything about a word goes.
 function showNothing(sentence) {
-  scored = null;
+  scored = compared = null;
+  cancelAll();
   $("#strip").replaceChildren();
+  drawMessage("");
+  for (const panel of ["#near", "#substitutes", "#grid", "#pair"]) $(panel).replaceChildren();
+  showPanels(false);
   say(sentence);
+}
+
+function showPanels(there) {
+  $("#layered").hidden = $("#strip-key").hidden = !there;
+  document.querySelectorAll("[data-copies]").forEach((copies) => (copies.hidden = !there));
 }
 
 async function showWord() {
@@ -129,12 +140,18 @@ async function showNear() {
 }
 
 async function showGrid() {
-  if (!state.second.trim() || !scored) return;
+  if (!scored) return;
+  if (!state.second.trim()) return showNoGrid();
   compared = await askGrid();
   const word = scored.tokens[state.word];
-  const column = compared.second.tokens.indexOf(word);
-  pair = { row: state.word, column: Math.max(0, column) };
+  pair = { row: state.word, column: Math.max(0, compared.second.tokens.indexOf(word)) };
   redrawGrid();
+}
+
+function showNoGrid() {
+  compared = null;
+  $("#grid").replaceChildren();
+  $("#pair").replaceChildren();
 }
 
 function redrawGrid() {
@@ -160,8 +177,8 @@ async function attempt(action) {
     await action();
   } catch (error) {
     if (wasCancelled(error)) return;
-    say(error instanceof Refused ? capital(error.message) + "." : "The server does not answer; is it still running?");
-    if (!(error instanceof Refused || error instanceof TypeError)) throw error;
+    if (!(error instanceof Refused)) throw error;
+    say(capital(error.message) + (error.message.endsWith("?") ? "" : "."));
   } finally {
     document.body.dataset.running = String(--running);
   }
@@ -169,19 +186,37 @@ async function attempt(action) {
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function changeText(text, { word = null, second = null, step = true } = {}) {
+function changeText(text, { wish = null, second = null, step = true } = {}) {
   state.text = text;
   state.word = null;
-  wished = word;
+  wished = wish;
+  typed = 0;
   if (second !== null) setArea("#second", (state.second = second));
   attempt(async () => {
+    const leaving = focusLeaves();
     await showSentence();
+    if (leaving) $("#strip [aria-pressed=true]")?.focus();
     writeAddress(step);
   });
 }
 
+// Whether the focus is on a button that the next sentence takes away: then it goes to the word, as the eyes do.
+const focusLeaves = () => document.activeElement?.closest("#reading, #near, #substitutes") != null;
+
+// What is typed without a pause is one step back, whatever stood there before is another.
+let typed = 0;
+const PAUSE = 4000; // milliseconds
+
+function type(text) {
+  if (text === state.text) return;
+  const before = typed;
+  changeText(text, { step: Date.now() - before > PAUSE });
+  typed = Date.now();
+}
+
 function choose(number) {
   state.word = number;
+  typed = 0;
   writeAddress(true);
   attempt(async () => {
     await showWord();
@@ -195,7 +230,7 @@ function choose(number) {
 // Another occurrence becomes the sentence.
 function lookFrom(occurrence) {
   setArea("#sentence", occurrence.text);
-  changeText(occurrence.text, { word: occurrence.word });
+  changeText(occurrence.text, { wish: occurrence.span[0] });
   $("#sentence").scrollIntoView({ block: "center", behavior: calmMotion() ? "auto" : "smooth" });
 }
 
@@ -205,10 +240,8 @@ const calmMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 function put(word) {
   const [begin, end] = unitSpan(state.text, scored.offsets[state.word]);
   const text = state.text.slice(0, begin) + word + state.text.slice(end);
-  const at = state.word;
   setArea("#sentence", text);
-  changeText(text, { word });
-  state.word = at;
+  changeText(text, { wish: scored.offsets[state.word][0] });
 }
 
 const layerChanged = calm(() => attempt(async () => {
@@ -269,7 +302,7 @@ function drawExamples() {
       type: "button", lang: one.lang, onclick: () => {
         if (state.model !== one.name) chooseModel(one.name);
         setArea("#sentence", text);
-        changeText(text, { word, second });
+        changeText(text, { wish: word, second });
       },
     }, text)));
 }
@@ -292,7 +325,7 @@ function drawModels() {
     chooseModel($("#model").value);
     const [text, word, second] = EXAMPLES[model().lang]?.[0] ?? [state.text, null, state.second];
     setArea("#sentence", text);
-    changeText(text, { word, second });
+    changeText(text, { wish: word, second });
   };
 }
 
@@ -347,7 +380,7 @@ async function start() {
   drawModels();
   drawExamples();
   drawCopies(page);
-  listenTo("#sentence", (text) => text !== state.text && changeText(text, { step: false }));
+  listenTo("#sentence", type);
   listenTo("#second", (text) => {
     state.second = text;
     writeAddress(false);

@@ -38,6 +38,12 @@ export function unitSpan(text, [begin, end]) {
   return [before, before + characters.slice(begin, end).join("").length];
 }
 
+// "rtl" for a text whose first letter belongs to a script that is written from right to left.
+export function direction(text) {
+  const first = text.match(/\p{L}/u)?.[0] ?? "";
+  return /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(first) ? "rtl" : "ltr";
+}
+
 // Calls that come in quick succession become one.
 export function calm(action, milliseconds) {
   let timer = 0;

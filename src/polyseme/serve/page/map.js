@@ -1,6 +1,6 @@
 // The sense map: one mark for each occurrence; from layer to layer the marks glide.
 
-import { $, make, makeSvg, marked, unitSpan } from "./dom.js";
+import { $, direction, make, makeSvg, marked, unitSpan } from "./dom.js";
 import { state, weights } from "./state.js";
 
 const WIDTH = 640;
@@ -40,16 +40,18 @@ export function drawMap(answer, use) {
     makeSvg("g", {}, ...points), here, makeSvg("g", {}, ...labels));
   shown = { answer, points, labels, here, svg, view: viewOf(answer), order: orderOf(answer), use };
   listen(svg);
+  const focused = $("#map").contains(document.activeElement);
   $("#map").replaceChildren(svg, make("p", { class: "note", id: "note" }));
   drawLegend(answer);
   $("#reading").replaceChildren(make("span", { class: "muted" }, "Point at a mark to read its sentence."));
   moveMap();
+  if (focused) svg.focus({ preventScroll: true }); // else Enter on a mark would lose it
 }
 
 // Instead of a map, why there is none.
 export function drawMessage(sentence) {
   shown = null;
-  $("#map").replaceChildren(make("p", { class: "empty" }, sentence));
+  $("#map").replaceChildren(make("p", { class: "empty", tabindex: "-1" }, sentence));
   $("#legend").replaceChildren();
   $("#reading").replaceChildren();
 }
@@ -179,6 +181,7 @@ function look(number) {
   shown.points[number].parentNode.append(shown.points[number]); // on top of the others
   const one = shown.answer.occurrences[number];
   const use = make("button", { type: "button", class: "link", onclick: () => shown.use(one) }, "look from here");
+  $("#reading").dir = direction(one.text);
   $("#reading").replaceChildren(mark(shown.answer.groups[number]), " ", ...marked(one.text, unitSpan(one.text, one.span), 120), " ", use);
 }
 

@@ -1,12 +1,12 @@
 // Nearest occurrences, substitutes, and the grid of two sentences.
 
-import { $, make, marked, unitSpan } from "./dom.js";
+import { $, direction, make, marked, unitSpan } from "./dom.js";
 import { layerName, state } from "./state.js";
 
 export function drawNear(neighbours, use) {
   const empty = [make("li", { class: "empty" }, "There is none in the index.")];
   const items = neighbours.map((one) => {
-    const open = make("button", { type: "button", class: "sentence", title: "look from here", onclick: () => use(one) },
+    const open = make("button", { type: "button", class: "sentence", title: "look from here", dir: direction(one.text), onclick: () => use(one) },
       ...marked(one.text, unitSpan(one.text, one.span), 90));
     return make("li", {}, make("span", { class: "number" }, one.similarity.toFixed(2)), open);
   });
@@ -58,7 +58,7 @@ export function drawGrid(answer, chosen, choose) {
     return make("tr", {}, make("th", { scope: "row", class: number === chosen.row ? "on" : null }, first.tokens[number]), ...cells);
   });
   const caption = make("caption", { class: "hidden" }, `Cosines in ${layerName()}`);
-  $("#grid").replaceChildren(make("table", {}, caption, make("thead", {}, head), make("tbody", {}, ...rows)));
+  $("#grid").replaceChildren(make("table", { dir: direction(second.tokens.join(" ")) }, caption, make("thead", {}, head), make("tbody", {}, ...rows)));
   drawPair(answer, chosen);
 }
 

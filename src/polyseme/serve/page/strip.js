@@ -1,6 +1,6 @@
 // The words of the sentence as buttons, with two bars under each: how surprising it is, read forward and backward.
 
-import { $, make } from "./dom.js";
+import { $, direction, make } from "./dom.js";
 import { state } from "./state.js";
 
 const FULL_BAR = 20; // bits: one word of a million
@@ -23,6 +23,7 @@ export function drawStrip(scored, choose) {
     );
     return button;
   });
+  $("#strip").dir = direction(tokens.join(" "));
   $("#strip").replaceChildren(...columns);
   $("#strip-key").hidden = !forward;
 }
