@@ -8,7 +8,6 @@ from helpers.explorer_visit import SECONDS, Visit
 from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.serve.served import Models
 
-
 #: Elements that reach beyond the window; the grid has a scroll bar of its own.
 TOO_WIDE = """[...document.querySelectorAll("main *:not(.grid *)")]
     .filter(one => one.getBoundingClientRect().right > innerWidth).map(one => one.outerHTML.slice(0, 90))"""
