@@ -26,11 +26,15 @@ class Visit:
         self.page.set_default_timeout(SECONDS)
         self.problems: list[str] = []
         self.asked: list[str] = []
-        self.page.on("console", lambda said: said.type in ("error", "warning") and self.problems.append(said.text))
+        self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(server.address + address)
         self.settle()
+
+    def _note(self, said: Any) -> None:
+        if said.type in ("error", "warning"):
+            self.problems.append(said.text)
 
     def settle(self) -> None:
         """Until every question is answered, those that wait a moment for the next key too."""
