@@ -33,14 +33,15 @@ LICENCE = {"licence": "CC-BY-SA-4.0", "licence_text": "https://creativecommons.o
 #: How text is split, for people; the card's field "tokenization" is for programs.
 WORDS = {
     "en": "as in UD English: do n't, Bush 's, well - known; upper and lower case are kept",
-    "ko": "as in UD Korean: what stands between spaces, punctuation split off; a noun keeps its particle",
+    "ko": "morphemes, by a tagger of our own: nouns are split from particles and stems from endings, where they meet "
+    "between two syllables; a token that is given from outside gets the mean of its morphemes",
     "zh": "as in UD Chinese, by a tagger of our own; simplified and traditional text are read as they stand",
 }
 TEXTS = {
     "en": "mostly Wikipedia, with some everyday sentences, dialogue and older prose; little slang, no code, no names "
     "of recent years",
-    "ko": "nine tenths Wikipedia, with some film reviews, technical documentation and everyday sentences; words are "
-    "what stands between spaces, so that nearly one in four is too rare for the softmax",
+    "ko": "nine tenths Wikipedia, with some film reviews, technical documentation and everyday sentences, the reviews "
+    "and everyday sentences read twice",
     "zh": "mostly Wikipedia in both scripts, as it was written; dialogue, everyday sentences, stories and "
     "documentation in simplified characters only",
 }
@@ -151,7 +152,7 @@ def sources(names: list[str], lang: str, data: Path) -> list[dict[str, str]]:
     """Where each training text comes from, and its licence."""
     manifest = json.loads((data / "corpora/manifest.json").read_text(encoding="utf-8"))
     by_name = {entry["file"]: entry for entry in manifest["files"]}
-    entries = [by_name[f"{lang}/{name}"] for name in names]
+    entries = [by_name[f"{lang}/{name}"] for name in dict.fromkeys(names)]  # a text may be read twice
     return [
         {
             "text": entry["file"].split("/")[1].removesuffix(".txt.xz"),
