@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from polyseme.lm.lexicon import Direction, Lexicon, Substitute
-    from polyseme.lm.scoring import Score
+    from polyseme.lm.scoring import Score, Unknown
     from polyseme.nn.bilm import BiLM
     from polyseme.nn.device_engine import DeviceEngine
     from polyseme.senses.sense import Sense
@@ -405,20 +405,23 @@ class Elmo:
         return Lexicon(self)
 
     @overload
-    def score(self, text: str) -> Score: ...
+    def score(self, text: str, unknown: Unknown = "empty") -> Score: ...
 
     @overload
-    def score(self, text: list[Item] | list[str] | list[list[str]] | tuple[Item, ...]) -> list[Score]: ...
+    def score(
+        self, text: list[Item] | list[str] | list[list[str]] | tuple[Item, ...], unknown: Unknown = "empty"
+    ) -> list[Score]: ...
 
-    def score(self, text: str | Sequence[Item]) -> Score | list[Score]:
+    def score(self, text: str | Sequence[Item], unknown: Unknown = "empty") -> Score | list[Score]:
         """The log-probability of each token of a text, read forward and backward; a list for a list.
 
         An item of a list is a text, or a sentence that is split into tokens already. A model that reads smaller units
-        than words (its card says ``unit``) scores those, and ``Score.tokens`` are units.
+        than words (its card says ``unit``) scores those, and ``Score.tokens`` are units. A word outside the model's
+        vocabulary has no figure (NaN); ``unknown="score"`` gives it the probability of all unknown words together.
         """
         from polyseme.lm.scoring import score, score_stream
 
-        return score(self, text) if isinstance(text, str) else list(score_stream(self, text))
+        return score(self, text, unknown) if isinstance(text, str) else list(score_stream(self, text, unknown))
 
     def substitutes(
         self, text: str, k: int = 10, *, direction: Direction = "both", exclude_original: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,31 @@ def test_score_prints_tokens_and_boundaries_as_lines() -> None:
     assert [row["token"] for row in found] == ["<S>", "the", "zebra", "sees", "</S>", "<S>", "a", "dog", "</S>"]
     assert [row["sentence"] for row in found] == ["0"] * 5 + ["1"] * 4
     assert [row["unknown"] for row in found if row["token"] == "zebra"] == ["1"]
-    assert float(found[2]["forward"]) == pytest.approx(expected.forward[1], rel=1e-4)
-    assert float(found[2]["backward_surprisal"]) == pytest.approx(-expected.backward[1] / math.log(2), rel=1e-4)
+    assert float(found[3]["forward"]) == pytest.approx(expected.forward[2], rel=1e-4)
+    assert float(found[3]["backward_surprisal"]) == pytest.approx(-expected.backward[2] / math.log(2), rel=1e-4)
+    assert float(found[2]["entropy"]) == pytest.approx(expected.entropy[1], rel=1e-4)
+    assert (found[2]["begin"], found[2]["end"]) == ("4", "9")
     assert (found[0]["forward"], found[4]["backward"]) == ("", "")
+    assert [found[2][name] for name in ("forward", "backward", "surprisal", "backward_surprisal")] == [""] * 4
+
+
+def test_score_gives_unknown_words_a_figure_only_when_asked() -> None:
+    asked = rows(polyseme("score", "the zebra", "--model", "model", "--unknown", "score").stdout)
+    expected = Elmo(load("model"), device="cpu").score("the zebra", unknown="score")
+    assert float(asked[2]["forward"]) == pytest.approx(expected.forward[1], rel=1e-4)
+    (line,) = polyseme("score", "the zebra", "--model", "model", "--json").stdout.splitlines()
+    assert json.loads(line)["sentences"][0]["surprisal"][1] is None
+
+
+def test_score_of_words_has_one_row_a_word_and_no_boundaries() -> None:
+    Path("a.txt").write_text("the cat\na zebra\n")
+    found = rows(polyseme("score", "a.txt", "--model", "model", "--words").stdout)
+    assert [(row["text"], row["sentence"], row["number"], row["word"], row["unknown"]) for row in found] == [
+        *[("0", "0", "0", "the", "0"), ("0", "0", "1", "cat", "0")],
+        *[("1", "0", "0", "a", "0"), ("1", "0", "1", "zebra", "1")],
+    ]
+    assert (found[3]["surprisal"], found[3]["backward_surprisal"]) == ("", "")
+    assert float(found[1]["surprisal"]) > 0 and float(found[3]["backward_entropy"]) > 0
 
 
 def test_a_sentence_may_start_warm() -> None:
@@ -103,10 +126,11 @@ def test_score_of_standard_input() -> None:
 def test_score_on_a_terminal_is_a_table_with_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_verb, "on_terminal", lambda: True)
     shown = polyseme("score", "the zebra [", "--model", "model").stdout
-    assert "zebra (unknown)" in shown and "█" in shown
+    assert re.search(r"zebra +unknown +unknown", shown) and "█" in shown
     assert [line.split()[0] for line in shown.splitlines() if line.strip()][-2:] == ["sum,", "perplexity"]
     assert " [ " in shown  # no markup of rich
     assert "the zebra [" in polyseme("score", "the zebra [", "--model", "model", "--sentences").stdout
+    assert re.search(r"zebra +unknown +unknown +\d", polyseme("score", "a zebra", "--model", "model", "--words").stdout)
 
 
 def test_substitutes_as_lines_json_and_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +157,7 @@ def test_substitutes_as_lines_json_and_table(monkeypatch: pytest.MonkeyPatch) ->
             "vectors has no softmax, so it gives vectors but no probabilities",
         ),
         (["score", "missing.txt", "--model", "model"], "missing.txt does not exist"),
+        (["score", "the cat", "--model", "model", "--words", "--json"], "give one of them"),
         (["score", "", "--model", "model"], "'' has no word to score"),
         (["score", "empty.txt", "--model", "model"], "empty.txt has no word to score"),
         (["score", "binary.txt", "--model", "model"], "binary.txt holds binary data"),

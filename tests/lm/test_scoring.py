@@ -34,7 +34,7 @@ def expected(elmo: Elmo, tokens: list[str], start: Any = None) -> tuple[np.ndarr
 @given(SENTENCES, st.integers(0, 3))
 def test_log_probabilities_are_those_of_the_network_and_a_plain_softmax(sentences: list[list[str]], seed: int) -> None:
     elmo = small_elmo(seed)
-    for tokens, found in zip(sentences, score(elmo, sentences), strict=True):
+    for tokens, found in zip(sentences, score(elmo, sentences, "score"), strict=True):
         forward, backward = expected(elmo, tokens)
         np.testing.assert_allclose([*found.forward, *found.ends], forward, rtol=1e-5, atol=1e-5)
         assert found.backward is not None and found.begins is not None
@@ -56,7 +56,7 @@ def test_a_text_is_split_and_each_sentence_is_scored_on_its_own() -> None:
 
 
 def test_surprisal_is_in_bits_and_totals_hold_the_boundaries() -> None:
-    found = score(small_elmo(), "The cat sat on a birthday present.")
+    found = score(small_elmo(), "The cat sat on a birthday present.", "score")
     assert found.backward is not None and found.begins is not None and found.backward_surprisal is not None
     np.testing.assert_allclose(2.0**-found.surprisal, np.exp(found.forward))
     np.testing.assert_allclose(2.0**-found.backward_surprisal, np.exp(found.backward))
@@ -67,12 +67,41 @@ def test_surprisal_is_in_bits_and_totals_hold_the_boundaries() -> None:
     assert total.perplexities[0] == pytest.approx(np.exp(-total.forward / total.predictions))
 
 
-def test_what_is_not_in_the_vocabulary_is_marked_and_scored_as_unknown() -> None:
+def test_a_word_outside_the_vocabulary_has_no_figure_and_no_part_in_the_total() -> None:
+    (found,) = score(small_elmo(), [["the", "zebra", "sat"]])
+    assert found.unknown.tolist() == [False, True, False]
+    assert found.backward is not None and found.begins is not None and found.backward_surprisal is not None
+    for figures in (found.forward, found.backward, found.surprisal, found.backward_surprisal):
+        assert np.isnan(figures).tolist() == [False, True, False]
+    assert (found.total.predictions, found.total.unknown) == (3, 1)  # the, sat and </S>
+    assert found.total.forward == pytest.approx(found.forward[[0, 2]].sum() + found.ends[0])
+    assert found.total.backward == pytest.approx(found.backward[[0, 2]].sum() + found.begins[0])
+    (plain,) = json.loads(json.dumps(found.to_dict(), allow_nan=False))["sentences"]
+    assert [plain[name][1] for name in ("forward", "backward", "surprisal", "backward_surprisal")] == [None] * 4
+    assert plain["unknown"] == [False, True, False]
+    assert "3 tokens, 1 unknown" in repr(found)
+
+
+def test_a_word_outside_the_vocabulary_can_be_scored_as_unknown() -> None:
     elmo = small_elmo()
-    (found,) = score(elmo, [["the", "zebra", "sat"]])
+    (found,) = elmo.score([["the", "zebra", "sat"]], unknown="score")
     assert found.unknown.tolist() == [False, True, False]
     forward, _ = spelled_out(elmo.stored, ["the", "zebra", "sat"])
     assert found.forward[1] == pytest.approx(forward[1, WORDS.index("<UNK>")], abs=1e-5)
+    assert (found.total.predictions, found.total.unknown) == (4, 1)
+    with pytest.raises(ConfigError, match='unknown is \'keep\', but it can be "empty" or "score"'):
+        elmo.score("the cat", unknown="keep")  # type: ignore[call-overload]
+
+
+def test_entropy_is_that_of_the_whole_distribution_before_the_token_is_seen() -> None:
+    elmo = small_elmo()
+    tokens = ["the", "zebra", "sat"]
+    (found,) = score(elmo, [tokens])
+    forward, backward = spelled_out(elmo.stored, tokens)  # [N+1, V] ln p
+    assert backward is not None and found.backward_entropy is not None
+    bits = [-(np.exp(p) * p).sum(axis=1) / np.log(2) for p in (forward, backward)]
+    np.testing.assert_allclose(found.entropy, bits[0][:-1], rtol=1e-4)  # unknown words too: the prediction is known
+    np.testing.assert_allclose(found.backward_entropy, bits[1][1:], rtol=1e-4)
 
 
 def test_a_list_gives_a_list_of_texts_and_of_split_sentences() -> None:

@@ -86,11 +86,18 @@ def test_scores_are_those_of_the_library(server: Client, elmo: Elmo) -> None:
         assert expected.backward is not None
         assert found["tokens"] == expected.tokens
         assert found["unknown"] == expected.unknown.tolist()
-        np.testing.assert_allclose(found["forward"], expected.forward, rtol=1e-6)
-        np.testing.assert_allclose(found["backward"], expected.backward, rtol=1e-6)
+        for name in ("forward", "backward", "entropy", "backward_entropy"):
+            np.testing.assert_allclose(np.array(found[name], float), getattr(expected, name), rtol=1e-6)
         np.testing.assert_allclose(found["ends"], expected.ends, rtol=1e-6)
         totals = [value for total in expected.totals for value in total.perplexities]
         np.testing.assert_allclose(np.array(found["perplexities"]).ravel(), totals, rtol=1e-6)
+
+
+def test_a_word_that_the_model_does_not_know_is_flagged_and_has_no_figure(server: Client) -> None:
+    (found,) = server.post("/score", texts=["the qwxzyv sat"]).json["texts"]
+    assert found["unknown"] == [False, True, False]
+    assert found["forward"][1] is found["backward"][1] is None
+    assert found["forward"][2] < 0 < found["entropy"][1]
 
 
 @pytest.mark.parametrize("direction", ["both", "forward", "backward"])

@@ -41,7 +41,9 @@ def new_table(*columns: str, title: str | None = None, left: Sequence[str] = ())
 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     for column in columns:
-        table.add_column(column, justify="left" if column in left else "right", no_wrap=column in left)
+        is_text = column in left
+        least = None if is_text else max(map(len, column.split()), default=0)  # a heading of numbers is never cut
+        table.add_column(column, justify="left" if is_text else "right", no_wrap=is_text, min_width=least)
     return table
 
 

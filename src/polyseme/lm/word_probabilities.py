@@ -6,6 +6,7 @@ Rows are taken in blocks, so that the logits of many rows never exist all at onc
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -33,19 +34,29 @@ def log_probabilities(softmax: SoftmaxWeights, h: Floats, pool: Pool) -> Floats:
     return found
 
 
-def target_log_probabilities(softmax: SoftmaxWeights, h: Floats, targets: Ids, pool: Pool) -> Floats:
-    """[R, D] outputs, [R] word ids → [R] ln p of each target."""
-    found = np.empty(len(h), np.float32)
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What a direction said at R places, in nats."""
+
+    targets: Floats  # [R] ln p of the word that stands there
+    entropies: Floats  # [R] of the distribution over all words
+
+
+def predict(softmax: SoftmaxWeights, h: Floats, targets: Ids, pool: Pool) -> Predictions:
+    """[R, D] outputs, [R] ids of the words that stand there → ln p of each, and the entropy of each prediction."""
+    found = Predictions(np.empty(len(h), np.float32), np.empty(len(h), np.float32))
 
     def compute(rows: slice) -> None:
-        here = targets[rows, None]
         if softmax.clusters is not None:
-            found[rows] = np.take_along_axis(_log_softmax(softmax, h[rows]), here, axis=1)[:, 0]
-            return
-        logits = _logits(h[rows], softmax.weight, softmax.bias)
-        logits -= logits.max(axis=1, keepdims=True)
-        asked = np.take_along_axis(logits, here, axis=1)[:, 0]
-        found[rows] = asked - np.log(np.exp(logits, out=logits).sum(axis=1))
+            logits = _log_softmax(softmax, h[rows])
+        else:
+            logits = _logits(h[rows], softmax.weight, softmax.bias)
+            logits -= logits.max(axis=1, keepdims=True)
+        shares = np.empty(logits.shape[1], np.float32)  # row by row, so that it stays in the cache
+        for row, z, target in zip(range(rows.start, rows.stop), logits, targets[rows], strict=False):
+            total = np.exp(z, out=shares).sum()
+            found.targets[row] = z[target] - np.log(total)
+            found.entropies[row] = np.log(total) - shares @ z / total  # ln Z − Σ p·z
 
     in_blocks(compute, len(h), pool)
     return found

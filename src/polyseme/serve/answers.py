@@ -46,13 +46,18 @@ def chosen_layers(layers: Floats, wanted: str | int, weights: Sequence[float]) -
 
 
 def scores_of(sentences: list[Score]) -> Json:
-    """Of one text: arrays over its tokens, and one value for each of its sentences."""
+    """Of one text: arrays over its tokens, and one value for each of its sentences.
+
+    ``forward`` and ``backward`` are null where ``unknown`` is true: the model does not know the word.
+    """
     two_ways = all(one.backward is not None for one in sentences)
     totals = [one.total for one in sentences]
     return {
         "unknown": _joined([one.unknown for one in sentences]),
         "forward": _joined([one.forward for one in sentences]),
         "backward": _joined([one.backward for one in sentences]) if two_ways else None,
+        "entropy": _joined([one.entropy for one in sentences]),
+        "backward_entropy": _joined([one.backward_entropy for one in sentences]) if two_ways else None,
         "ends": _joined([one.ends for one in sentences]),
         "begins": _joined([one.begins for one in sentences]) if two_ways else None,
         "perplexities": [[_finite(value) for value in total.perplexities] for total in totals],

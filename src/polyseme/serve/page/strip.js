@@ -32,7 +32,7 @@ export function showChosen() {
   [...$("#strip").children].forEach((word, number) => word.setAttribute("aria-pressed", String(number === state.word)));
 }
 
-const bits = (logProbability) => -logProbability / Math.log(2);
+const bits = (logProbability) => (logProbability === null ? null : -logProbability / Math.log(2)); // null: unknown word
 
 function bar(kind, value) {
   const element = make("span", { class: `bar ${kind}` });
