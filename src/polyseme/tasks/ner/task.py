@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.found import FoundSpan, sure
-from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.inputs import InputChoices, TokenInputs
 from polyseme.tasks.parts.crf import CRF
-from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes
+from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
 from polyseme.tasks.scores import Floats, Scores, f1_of, span_tally
 from polyseme.tasks.spans import Scheme, Span, is_tag, span_scores, spans_of, tags_of
 from polyseme.tasks.tagged import one_sentence, read_tagged
@@ -69,13 +68,14 @@ PRESETS = {
 }
 
 
-class Ner(Definition[NerSentence, TaggerSizes]):
+class Ner(Tagging[NerSentence]):
     """Span F1 on columns of words and tags: CoNLL-2003, UNER, KLUE."""
 
     name = "ner"
     title = "named entities"
     metric = "f1"
-    by_sentence = True
+    kind = NerNetwork
+    no_tag = 0  # O, because a CRF needs a tag everywhere
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[NerSentence]:
@@ -85,26 +85,12 @@ class Ner(Definition[NerSentence, TaggerSizes]):
     def examples(self, item: Any, split: Split) -> list[NerSentence]:
         return [NerSentence(tokens) for tokens in one_sentence(item, split)]
 
-    def sentences(self, example: NerSentence) -> Sequence[Sequence[str]]:
-        return [example.tokens]
+    def gold_tags(self, example: NerSentence) -> Sequence[str] | None:
+        return None if example.spans is None else tags_of(example.spans, len(example.tokens), SCHEME)
 
     def vocabularies(self, examples: Sequence[NerSentence]) -> Vocabularies:
         labels = sorted({span.label for example in examples for span in example.spans or ()})
         return {"tags": ["O", *(f"{letter}-{label}" for label in labels for letter in "BILU")]}
-
-    def network(self, sizes: TaggerSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> NerNetwork:
-        return NerNetwork(sizes, vocabularies["tags"], tokens)
-
-    def collate(self, examples: Sequence[NerSentence], vocabularies: Vocabularies, features: Features) -> TaggerBatch:
-        tokens = features([example.tokens for example in examples])
-        if any(example.spans is None for example in examples):
-            return TaggerBatch(tokens, None)
-        numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
-        tags = torch.zeros(tokens.mask.shape, dtype=torch.int64)
-        for row, example in enumerate(examples):
-            named = tags_of(example.spans or (), len(example.tokens), SCHEME)
-            tags[row, : len(named)] = torch.tensor([numbers.get(tag, 0) for tag in named], dtype=torch.int64)
-        return TaggerBatch(tokens, tags)
 
     def score(self, predictions: Sequence[Any], examples: Sequence[NerSentence]) -> Scores:
         return span_scores([example.spans or () for example in examples], predictions)

@@ -1,14 +1,17 @@
-"""Tokens → BiLSTM → a score for each tag: what taggers of words and of spans share."""
+"""What taggers of words and of spans share: tokens → BiLSTM → a score for each tag, and the batches they read."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from polyseme.tasks.definition import TaskNetwork
-from polyseme.tasks.inputs import TokenBatch, TokenInputs
+from polyseme.tasks.definition import Definition, TaskNetwork, Vocabularies
+from polyseme.tasks.inputs import Features, TokenBatch, TokenInputs
 from polyseme.tasks.parts.encoders import BiLSTM, VariationalDropout
 
 
@@ -41,3 +44,41 @@ class Tagger(TaskNetwork):
         encoded = self.encoder(self.dropout(vectors.input), vectors.lengths)  # [B, N, 2 hidden]
         scores: Tensor = self.emit(self.dropout(torch.cat([encoded, vectors.output], dim=2)))
         return scores
+
+
+class HasTokens(Protocol):
+    """A sentence to tag."""
+
+    @property
+    def tokens(self) -> tuple[str, ...]: ...
+
+
+T = TypeVar("T", bound=HasTokens)
+
+
+class Tagging(Definition[T, TaggerSizes], Generic[T]):
+    """A task whose network is a ``Tagger``; tags are known by their number among ``vocabularies["tags"]``."""
+
+    by_sentence = True
+    kind: ClassVar[type[Tagger]]
+    no_tag: ClassVar[int]  #: target of padding, and of a tag that training never saw
+
+    @abstractmethod
+    def gold_tags(self, example: T) -> Sequence[str] | None:
+        """One for each token; None where they are to be found."""
+
+    def sentences(self, example: T) -> Sequence[Sequence[str]]:
+        return [example.tokens]
+
+    def network(self, sizes: TaggerSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> Tagger:
+        return self.kind(sizes, vocabularies["tags"], tokens)
+
+    def collate(self, examples: Sequence[T], vocabularies: Vocabularies, features: Features) -> TaggerBatch:
+        tokens = features([example.tokens for example in examples])
+        numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
+        tags = torch.full(tokens.mask.shape, self.no_tag)
+        for row, example in enumerate(examples):
+            if (gold := self.gold_tags(example)) is None:
+                return TaggerBatch(tokens, None)
+            tags[row, : len(gold)] = torch.tensor([numbers.get(tag, self.no_tag) for tag in gold], dtype=torch.int64)
+        return TaggerBatch(tokens, tags)

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from polyseme.errors import InputError
 from polyseme.tasks.column_files import Block, cells, read_blocks
-from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.found import FoundLabel, sure
-from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes
+from polyseme.tasks.inputs import InputChoices
+from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
 from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.tagged import one_sentence
 from polyseme.tasks.treebank import read_treebank
@@ -84,13 +84,14 @@ PRESETS = {
 }
 
 
-class Pos(Definition[PosSentence, TaggerSizes]):
+class Pos(Tagging[PosSentence]):
     """Accuracy over all words of a CoNLL-U treebank."""
 
     name = "pos"
     title = "parts of speech"
     metric = "accuracy"
-    by_sentence = True
+    kind = PosNetwork
+    no_tag = NOT_COUNTED
     suffixes = (".conllu", ".txt", ".tsv", "")
     presets = PRESETS
 
@@ -100,25 +101,11 @@ class Pos(Definition[PosSentence, TaggerSizes]):
     def examples(self, item: Any, split: Split) -> list[PosSentence]:
         return [PosSentence(tokens) for tokens in one_sentence(item, split)]
 
-    def sentences(self, example: PosSentence) -> Sequence[Sequence[str]]:
-        return [example.tokens]
+    def gold_tags(self, example: PosSentence) -> Sequence[str] | None:
+        return example.tags
 
     def vocabularies(self, examples: Sequence[PosSentence]) -> Vocabularies:
         return {"tags": sorted({tag for example in examples for tag in example.tags or ()})}
-
-    def network(self, sizes: TaggerSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> PosNetwork:
-        return PosNetwork(sizes, vocabularies["tags"], tokens)
-
-    def collate(self, examples: Sequence[PosSentence], vocabularies: Vocabularies, features: Features) -> TaggerBatch:
-        tokens = features([example.tokens for example in examples])
-        if any(example.tags is None for example in examples):
-            return TaggerBatch(tokens, None)
-        numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
-        tags = torch.full(tokens.mask.shape, NOT_COUNTED)
-        for row, example in enumerate(examples):
-            known = [numbers.get(tag, NOT_COUNTED) for tag in example.tags or ()]
-            tags[row, : len(known)] = torch.tensor(known, dtype=torch.int64)
-        return TaggerBatch(tokens, tags)
 
     def score(self, predictions: Sequence[Any], examples: Sequence[PosSentence]) -> Scores:
         gold = list(chain.from_iterable(example.tags or () for example in examples))

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from polyseme.errors import InputError
+from polyseme.tasks.classification import Classification, all_tokens, label_numbers
 from polyseme.tasks.data_files import DataFiles, split_of
-from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.snli.data import LABELS, read_snli
 from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
 from polyseme.text.compression import without_compression
@@ -48,12 +46,11 @@ PRESETS = {
 }
 
 
-class Snli(Definition[TokenPair, EsimSizes]):
+class Snli(Classification[TokenPair, EsimSizes]):
     """SNLI and files like it."""
 
     name = "snli"
     title = "natural language inference"
-    metric = "accuracy"
     suffixes = (".tsv", ".jsonl", ".txt")
     presets = PRESETS
 
@@ -92,13 +89,9 @@ class Snli(Definition[TokenPair, EsimSizes]):
         return Esim(sizes, vocabularies["labels"], tokens)
 
     def collate(self, examples: Sequence[TokenPair], vocabularies: Vocabularies, features: Features) -> PairBatch:
-        labels = [example.label for example in examples]
-        known = None if None in labels else torch.tensor([LABELS.index(str(label)) for label in labels])
         premises = features([example.premise for example in examples])
-        return PairBatch(premises, features([example.hypothesis for example in examples]), known)
-
-    def score(self, predictions: Sequence[Any], examples: Sequence[TokenPair]) -> Scores:
-        return label_scores([str(example.label) for example in examples], [found["label"] for found in predictions])
+        hypotheses = features([example.hypothesis for example in examples])
+        return PairBatch(premises, hypotheses, label_numbers(examples, vocabularies))
 
     def record(self, example: TokenPair, prediction: Any) -> dict[str, Any]:
         shares = dict(zip(LABELS, prediction["shares"], strict=True))
@@ -112,9 +105,7 @@ class Snli(Definition[TokenPair, EsimSizes]):
 
 
 def _split(premise: str, hypothesis: str, label: str | None, split: Split) -> TokenPair:
-    """A premise of several sentences is read as one line of tokens, as the model's encoder does."""
-    tokens = [tuple(token for part in split(text) for token in part.tokens) for text in (premise, hypothesis)]
-    return TokenPair(tokens[0], tokens[1], label, (premise, hypothesis))
+    return TokenPair(all_tokens(premise, split), all_tokens(hypothesis, split), label, (premise, hypothesis))
 
 
 def _two_texts(item: Any) -> tuple[str, str]:

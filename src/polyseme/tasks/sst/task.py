@@ -11,12 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.classification import Classification, label_numbers
+from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.found import sure
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.sst.data import SstSentence, read_sentiment
 from polyseme.tasks.sst.network import SstBatch, SstNetwork, SstSizes
 from polyseme.tasks.tagged import one_sentence
@@ -36,12 +34,11 @@ PRESETS = {
 }
 
 
-class Sst(Definition[SstSentence, SstSizes]):
+class Sst(Classification[SstSentence, SstSizes]):
     """Accuracy over whole sentences, five classes."""
 
     name = "sst"
     title = "sentiment"
-    metric = "accuracy"
     by_sentence = True
     presets = PRESETS
 
@@ -66,20 +63,11 @@ class Sst(Definition[SstSentence, SstSizes]):
         ]
         return list(dict.fromkeys([*(replace(example, phrases=()) for example in examples), *phrases]))
 
-    def vocabularies(self, examples: Sequence[SstSentence]) -> Vocabularies:
-        return {"labels": sorted({example.label for example in examples if example.label is not None})}
-
     def network(self, sizes: SstSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> SstNetwork:
         return SstNetwork(sizes, vocabularies["labels"], tokens)
 
     def collate(self, examples: Sequence[SstSentence], vocabularies: Vocabularies, features: Features) -> SstBatch:
-        tokens = features([example.tokens for example in examples])
-        numbers = {label: number for number, label in enumerate(vocabularies["labels"])}
-        known = [numbers.get(example.label or "") for example in examples]
-        return SstBatch(tokens, None if None in known else torch.tensor(known))
-
-    def score(self, predictions: Sequence[Any], examples: Sequence[SstSentence]) -> Scores:
-        return label_scores([example.label or "" for example in examples], predictions)
+        return SstBatch(features([example.tokens for example in examples]), label_numbers(examples, vocabularies))
 
     def record(self, example: SstSentence, prediction: Any) -> dict[str, Any]:
         return {"tokens": list(example.tokens), "label": prediction} | sure(prediction)

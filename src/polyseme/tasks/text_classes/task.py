@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from polyseme.errors import InputError
-from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
+from polyseme.settings import with_values
+from polyseme.tasks.classification import Classification, all_tokens, label_numbers
+from polyseme.tasks.definition import Split, Vocabularies
 from polyseme.tasks.found import sure
-from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.inputs import Features, TokenInputs
 from polyseme.tasks.labelled_files import SUFFIXES, named_texts, read_labelled
-from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.sst.network import SstBatch, SstNetwork, SstSizes
+from polyseme.tasks.sst.task import PRESETS as OF_SENTIMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +29,16 @@ class ClassifiedText:
 
 
 PRESETS = {
-    "paper": Preset(
-        SstSizes(),
-        TrainingChoices(epochs=40, batch=64, patience=5, halve_after=0),
-        InputChoices(elmo_dropout=0.0, characters=0),
-    ),
-    "cpu": Preset(
-        SstSizes(hidden=100, dropout=0.35),
-        TrainingChoices(epochs=20, batch=64, patience=3, halve_after=1),
-        InputChoices(elmo_dropout=0.1, characters=32),
-    ),
+    "paper": with_values(OF_SENTIMENT["paper"], {"batch": 64}, "text"),
+    "cpu": with_values(OF_SENTIMENT["cpu"], {"epochs": 20, "batch": 64, "patience": 3, "characters": 32}, "text"),
 }
 
 
-class TextClasses(Definition[ClassifiedText, SstSizes]):
+class TextClasses(Classification[ClassifiedText, SstSizes]):
     """Accuracy over texts."""
 
     name = "text"
     title = "text classification"
-    metric = "accuracy"
     suffixes = SUFFIXES
     presets = PRESETS
 
@@ -64,27 +55,18 @@ class TextClasses(Definition[ClassifiedText, SstSizes]):
     def sentences(self, example: ClassifiedText) -> Sequence[Sequence[str]]:
         return [example.tokens]
 
-    def vocabularies(self, examples: Sequence[ClassifiedText]) -> Vocabularies:
-        return {"labels": sorted({example.label for example in examples if example.label is not None})}
-
     def network(self, sizes: SstSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> SstNetwork:
         return SstNetwork(sizes, vocabularies["labels"], tokens)
 
     def collate(self, examples: Sequence[ClassifiedText], vocabularies: Vocabularies, features: Features) -> SstBatch:
-        numbers = {label: number for number, label in enumerate(vocabularies["labels"])}
-        known = [numbers.get(example.label or "") for example in examples]
-        tokens = features([example.tokens for example in examples])
-        return SstBatch(tokens, None if None in known else torch.tensor(known))
-
-    def score(self, predictions: Sequence[Any], examples: Sequence[ClassifiedText]) -> Scores:
-        return label_scores([example.label or "" for example in examples], predictions)
+        return SstBatch(features([example.tokens for example in examples]), label_numbers(examples, vocabularies))
 
     def record(self, example: ClassifiedText, prediction: Any) -> dict[str, Any]:
         return {"text": example.text, "label": prediction} | sure(prediction)
 
 
 def _split(text: str, label: str | None, split: Split) -> ClassifiedText:
-    return ClassifiedText(text, tuple(token for part in split(text) for token in part.tokens), label)
+    return ClassifiedText(text, all_tokens(text, split), label)
 
 
 TASK = TextClasses()
