@@ -30,7 +30,9 @@ from polyseme.formats.detect import load
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import change_recipe, load_recipe
-from polyseme.pretrain.training.pretraining import RunPlan, Watch, pretrain
+from polyseme.pretrain.training.open_run import Watch
+from polyseme.pretrain.training.pretraining import pretrain
+from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.probes.frozen import BiLMVectors, Floats, Tokens
 from polyseme.reproduce.knowledge import measure_likelihood, measure_probe, read_splits
 from polyseme.tasks.data_files import find_data

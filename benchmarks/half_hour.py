@@ -16,15 +16,18 @@ import torch
 
 from pages import fill_in, table
 from polyseme.formats.detect import load
+from polyseme.lm.likelihood import Likelihood
 from polyseme.pretrain.corpus.corpus import open_corpus
 from polyseme.pretrain.corpus.held_out import read_sentences
 from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import change_recipe, load_recipe
 from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.journal import read_journal
+from polyseme.pretrain.training.open_run import Watch
 from polyseme.pretrain.training.parallel import side_by_side
-from polyseme.pretrain.training.perplexity import Likelihood, evaluate
-from polyseme.pretrain.training.pretraining import RunPlan, Watch, pretrain
+from polyseme.pretrain.training.perplexity import evaluate
+from polyseme.pretrain.training.pretraining import pretrain
+from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.pretrain.training.trainer import StepReport
 from shared_data import DATA
 

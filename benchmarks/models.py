@@ -21,7 +21,8 @@ from pathlib import Path
 import torch
 
 from models_page import write_page
-from polyseme.elmo import Elmo, State
+from polyseme.card_choices import State
+from polyseme.elmo import Elmo
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.atomic import replace_when_complete

@@ -13,7 +13,7 @@ from torch import Tensor
 from polyseme.nn.lstm import CellState
 from polyseme.nn.softmax import Negatives, draw_negatives
 from polyseme.pretrain.training.batches import PackedBatch, Reading
-from polyseme.pretrain.training.objective import LanguageModel, lstm_layers
+from polyseme.pretrain.training.language_model import LanguageModel, lstm_layers
 
 
 class PlainPort:

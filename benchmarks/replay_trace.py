@@ -27,17 +27,12 @@ from polyseme.nn.numpy_weights import tensors_of
 from polyseme.nn.softmax import Negatives, Softmax
 from polyseme.pretrain.recipe import recipe_from_dict
 from polyseme.pretrain.training.batches import PackedBatch, Reading
-from polyseme.pretrain.training.objective import (
-    LanguageModel,
-    StepSoftmax,
-    compute_gradients,
-    full_softmax,
-    sampled_softmax,
-    zero_states,
-)
+from polyseme.pretrain.training.language_model import LanguageModel, zero_states
+from polyseme.pretrain.training.objective import compute_gradients
 from polyseme.pretrain.training.optimizer import Adagrad
 from polyseme.pretrain.training.parallel import one_after_the_other
-from polyseme.pretrain.training.perplexity import target_losses
+from polyseme.pretrain.training.perplexity import log_probabilities
+from polyseme.pretrain.training.step_softmax import StepSoftmax, full_softmax, sampled_softmax
 from polyseme.pretrain.training.trainer import Training, new_optimizer, train_step
 from polyseme.text.characters import BYTE_ALPHABET, PADDING
 
@@ -268,8 +263,8 @@ def valid_perplexity(model: LanguageModel, trace: Arrays, size: int) -> float:
     losses, states = [], None
     for step in range(len(trace[f"valid/bs{size}/token_ids"])):
         batch = trace_batch(trace, f"valid/bs{size}/", step)
-        found, states = target_losses(model, batch, states or zero_states(model.bilm, batch))
-        losses.append(np.mean([float(direction.mean()) for direction in found]))
+        found, states = log_probabilities(model, batch, states or zero_states(model.bilm, batch))
+        losses.append(-np.mean([float(direction.mean()) for direction in found]))
     return math.exp(float(np.mean(losses)))
 
 

@@ -109,7 +109,8 @@ def _prepare(place: Path, out: Path) -> None:
 
 
 def _pretrain(place: Path, out: Path) -> None:
-    from polyseme.pretrain.training.pretraining import RunPlan, pretrain
+    from polyseme.pretrain.training.pretraining import pretrain
+    from polyseme.pretrain.training.run_plan import RunPlan
 
     plan = RunPlan(place / "corpus" / "corpus", out, small_recipe(), threads=1)
     pretrain(plan, resume=_begun(out))
@@ -117,7 +118,7 @@ def _pretrain(place: Path, out: Path) -> None:
 
 def _finetune(place: Path, out: Path) -> None:
     from polyseme.pretrain.training.finetuning import finetune
-    from polyseme.pretrain.training.pretraining import RunPlan
+    from polyseme.pretrain.training.run_plan import RunPlan
 
     recipe = small_recipe(budget={"tokens": 1500, "softmax_tokens": 500, "validate_every": 500, "validate_on": 200})
     plan = RunPlan(place / "corpus" / "corpus", out, recipe, init=str(place / "model"), threads=1)

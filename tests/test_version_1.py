@@ -22,7 +22,8 @@ from polyseme.embed.records import read
 from polyseme.errors import JobError
 from polyseme.index.vector_index import Index
 from polyseme.pretrain.corpus.corpus import open_corpus
-from polyseme.pretrain.training.pretraining import RunPlan, pretrain
+from polyseme.pretrain.training.pretraining import pretrain
+from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.registry import find_task

@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args, overload
 
@@ -19,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
+from polyseme.card_choices import WARM_TEXT, State, card_language, card_mix, card_state, warm_text
 from polyseme.device import choose_device
-from polyseme.encoding import Encoding, Floats, joined_offsets, place_words, pool_units
+from polyseme.encoding import Encoding, Floats, joined_offsets
 from polyseme.engine.engine import Engine
 from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, FormatError, InputError
@@ -30,16 +29,17 @@ from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
 from polyseme.jobs.progress import Report, Work, working
 from polyseme.jobs.windows import windows
+from polyseme.likeness import layer_cosines
 from polyseme.mixing import Mix, mix_weights
 from polyseme.pooling import OccurrenceVectors, Pool, text_vectors, word_vectors
-from polyseme.target import read_target
+from polyseme.prepared_text import PreparedText, offset_array
 from polyseme.text.languages import known_language
 from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import Sentence, split_text
 from polyseme.text.unfamiliar import LETTERS, Familiar
 from polyseme.text.units import PartedWords, Units, part_words
 from polyseme.text.vocabulary import Vocabulary
-from polyseme.text_input import Texts, checked_list, checked_sentence, checked_text, shown
+from polyseme.text_input import Texts, checked_list, checked_sentence, checked_text
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from polyseme.senses.sense import Sense
     from polyseme.senses.uses import Readout
 
-State = Literal["reset", "warm", "carry"]
-
 
 class UnfamiliarScript(UserWarning):
     """A model reads text in a script that it has hardly seen."""
@@ -62,33 +60,6 @@ Item = str | Sequence[str]
 
 #: Positions that are encoded together; texts beyond wait their turn, so that memory does not grow with their number.
 WINDOW_POSITIONS = 8192
-
-#: What a model reads once at load with ``state="warm"``: plain prose, in words that every model can spell.
-WARM_TEXT = (
-    "It was early in the morning . The streets were still empty , and a light rain had begun to fall . "
-    "She closed the door behind her , looked at the sky and walked towards the station . "
-    '" There is time enough " , he had said , " for everything that matters . " '
-    "In 1954 , some 300 people lived here ; today there are more than 12,000 ."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """One input, split, waiting for its vectors."""
-
-    text: str
-    sentences: list[Sequence[str]]
-    offsets: npt.NDArray[np.int64]  # [N, 2]
-    parted: list[PartedWords] | None = None  # of each sentence, where its tokens are words and the model reads units
-
-    @property
-    def units(self) -> list[Sequence[str]]:
-        """What the model reads of each sentence."""
-        return self.sentences if self.parted is None else [one.units for one in self.parted]
-
-    @property
-    def positions(self) -> int:
-        return sum(len(units) + 2 for units in self.units)
 
 
 class Elmo:
@@ -225,8 +196,8 @@ class Elmo:
         ``progress`` is called with a ``polyseme.jobs.progress.Progress`` now and then, from whichever thread is ready.
         """
         if isinstance(text, str):
-            return self._encode_all([self._prepare(text)], progress)[0]
-        return self._encode_all([self._prepare(one) for one in checked_list(text, "texts")], progress)
+            return self._encode_all([self.prepare(text)], progress)[0]
+        return self._encode_all([self.prepare(checked_text(one)) for one in checked_list(text, "texts")], progress)
 
     def encode_tokens(self, sentences: Sequence[Sequence[str]], *, progress: Report | None = None) -> list[Encoding]:
         """Sentences that are split into tokens already → one ``Encoding`` each, in the same order.
@@ -234,7 +205,9 @@ class Elmo:
         A model that reads smaller units than words (its card says ``unit``) parts each token, and a token's row is the
         mean of its units; tokens that come from ``split`` are units already.
         """
-        return self._encode_all([self._prepare_tokens(one) for one in checked_list(sentences, "sentences")], progress)
+        return self._encode_all(
+            [self.prepare(checked_sentence(one)) for one in checked_list(sentences, "sentences")], progress
+        )
 
     def vectors(
         self,
@@ -259,7 +232,7 @@ class Elmo:
         """Any iterable of texts (or of sentences of tokens) → their encodings, one by one, in constant memory."""
         if isinstance(texts, str | bytes):
             raise InputError("stream takes an iterable of texts, but one text was given; use encode for it")
-        prepared = (self._prepare_item(item) for item in texts)
+        prepared = (self.prepare(item) for item in texts)
         for window in self._windows(prepared):
             yield from self._encode_together(window)
 
@@ -278,25 +251,21 @@ class Elmo:
 
         return push_to_hub(self.stored, hub_id, private=private)
 
-    def _prepare_item(self, item: Item) -> _Text:
-        is_text = isinstance(item, str) or not isinstance(item, Iterable)
-        return self._prepare(item) if is_text else self._prepare_tokens(item)  # type: ignore[arg-type]
-
-    def _prepare(self, text: str) -> _Text:
-        text = checked_text(text)
-        self._warn_of_script(text)
-        sentences = self.split(text)
-        offsets = np.array(list(chain.from_iterable(s.offsets for s in sentences)), dtype=np.int64).reshape(-1, 2)
-        return self._as_units(text, [sentence.tokens for sentence in sentences], offsets)
-
-    def _prepare_tokens(self, sentence: Sequence[str]) -> _Text:
-        tokens = checked_sentence(sentence)
+    def prepare(self, item: Item) -> PreparedText:
+        """A text, or a sentence that is split into tokens already, as the model reads it."""
+        if isinstance(item, str) or not isinstance(item, Iterable):
+            text = checked_text(item)
+            self._warn_of_script(text)
+            split = self.split(text)
+            sentences: list[Sequence[str]] = [sentence.tokens for sentence in split]
+            return self._as_units(text, sentences, offset_array(sentence.offsets for sentence in split))
+        tokens = checked_sentence(item)
         self._warn_of_script(" ".join(tokens[:LETTERS]))
         return self._as_units(" ".join(tokens), [tokens], joined_offsets(tokens))
 
-    def _as_units(self, text: str, sentences: list[Sequence[str]], offsets: npt.NDArray[np.int64]) -> _Text:
+    def _as_units(self, text: str, sentences: list[Sequence[str]], offsets: npt.NDArray[np.int64]) -> PreparedText:
         found = [parted for sentence in sentences if (parted := self.part(sentence)) is not None]
-        return _Text(text, sentences, offsets, found or None)
+        return PreparedText(text, sentences, offsets, found or None)
 
     @cached_property
     def _familiar(self) -> Familiar:
@@ -314,19 +283,19 @@ class Elmo:
             stacklevel=2,
         )
 
-    def _encode_all(self, texts: list[_Text], progress: Report | None) -> list[Encoding]:
+    def _encode_all(self, texts: list[PreparedText], progress: Report | None) -> list[Encoding]:
         windows = [texts] if self.state == "carry" else self._windows(texts)  # carried: one call is one batch
         with working("encoding", sum(text.positions for text in texts), progress) as work:
             return [encoding for window in windows for encoding in self._encode_together(window, work)]
 
-    def _windows(self, texts: Iterable[_Text]) -> Iterator[list[_Text]]:
+    def _windows(self, texts: Iterable[PreparedText]) -> Iterator[list[PreparedText]]:
         """Texts in groups of about ``WINDOW_POSITIONS``; one by one where state is carried from text to text."""
         return windows(texts, lambda text: text.positions, 0 if self.state == "carry" else WINDOW_POSITIONS)
 
-    def _encode_together(self, texts: list[_Text], progress: Work | None = None) -> list[Encoding]:
+    def _encode_together(self, texts: list[PreparedText], progress: Work | None = None) -> list[Encoding]:
         sentences = [units for text in texts for units in text.units]
         layers = iter(self._run(sentences, progress))
-        return [self._encoding(text, [next(layers) for _ in text.sentences]) for text in texts]
+        return [text.encoding([next(layers) for _ in text.sentences], self.config, self.mix) for text in texts]
 
     def _run(self, sentences: list[Sequence[str]], progress: Work | None) -> list[Floats]:
         """Sentences → layers [L+1, N+2, W] each, boundaries included, from the state that ``self.state`` says."""
@@ -340,30 +309,6 @@ class Elmo:
     def start(self, count: int) -> ReadingState | None:
         """Where so many sentences start if the state is not carried: None for the zero state."""
         return self._memory.expand(count) if self._memory else None
-
-    def _encoding(self, text: _Text, layers: list[Floats]) -> Encoding:
-        """``layers``: of each sentence [L+1, N+2, W], boundaries included."""
-        ends = np.cumsum([len(sentence) for sentence in text.sentences], dtype=np.int64).tolist()
-        nothing, size = np.zeros((self.config.layers + 1, 0, self.config.width), np.float32), self.config.projection
-        inside = [one[:, 1:-1] for one in layers]
-        edges = [np.concatenate([one[-1, 0, :size], one[-1, -1, size:]]) for one in layers]
-        placed = None
-        if text.parted is not None:
-            counts = [parted.counts for parted in text.parted]
-            around = [place_words(one, held, size) for one, held in zip(layers, counts, strict=True)]
-            inside = [pool_units(one, held) for one, held in zip(inside, counts, strict=True)]
-            placed = np.concatenate(around)
-        return Encoding(
-            text=text.text,
-            tokens=list(chain.from_iterable(text.sentences)),
-            layers=inside[0] if len(inside) == 1 else np.concatenate([nothing, *inside], axis=1),
-            offsets=text.offsets,
-            sentences=list(zip([0, *ends[:-1]], ends, strict=False)),
-            mix=self.mix,
-            edges=np.stack(edges) if edges else nothing[0],
-            directions=self.config.directions,
-            placed=placed,
-        )
 
     @overload
     def similarity(self, first: str, second: str, by: Literal["word"] = "word") -> Floats: ...
@@ -386,10 +331,7 @@ class Elmo:
             )
         if by != "word":
             return self.sense(first).similarity(self.sense(second), by)
-        a, b = self._target(first), self._target(second)  # [L+1, W]
-        norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-        cosines: Floats = (a * b).sum(axis=1) / np.maximum(norms, np.finfo(np.float32).tiny)
-        return cosines
+        return layer_cosines(self, first, second)
 
     def sense(self, text: str) -> Sense:
         """What the word in brackets means here: "Here is your birthday [present]." → a ``Sense``, to be compared."""
@@ -434,17 +376,6 @@ class Elmo:
 
         return substitutes(self, text, k, direction=direction, exclude_original=exclude_original)
 
-    def _target(self, marked: str) -> Floats:
-        """The mean of the marked tokens in every layer. [L+1, W]"""
-        text, span = read_target(marked)
-        encoding = self._encode_together([self._prepare(text)])[0]
-        begin, end = span or (0, len(text))
-        inside = (encoding.offsets[:, 0] < end) & (encoding.offsets[:, 1] > begin)  # [N]
-        if not inside.any():
-            raise InputError(f"nothing to compare in {shown(marked)}: it has no word there")
-        mean: Floats = encoding.layers[:, inside].mean(axis=1, dtype=np.float32)
-        return mean
-
 
 def check_vectors(stored: StoredModel) -> bool:
     """Whether the model gives finite vectors for a plain text."""
@@ -453,24 +384,3 @@ def check_vectors(stored: StoredModel) -> bool:
     except FormatError:
         return False
     return True
-
-
-def card_language(stored: StoredModel) -> str:
-    """How the model's card says that text is split; rules for every script where it says nothing."""
-    languages = stored.card.get("languages") or ["any"]
-    return str(stored.card.get("tokenization") or languages[0])
-
-
-def card_state(stored: StoredModel) -> State:
-    """Where the model's card says that a sentence starts; at the zero state where it says nothing."""
-    return "warm" if stored.card.get("state") in ("warm", "carry") else "reset"
-
-
-def warm_text(stored: StoredModel) -> str:
-    """What the model reads before a sentence that starts warm."""
-    return str(stored.card.get("warm_text") or WARM_TEXT)
-
-
-def card_mix(stored: StoredModel) -> Mix:
-    """How the model's card says that layers are mixed; their mean where it says nothing."""
-    return "sum" if stored.card.get("mix") == "sum" else None

@@ -16,9 +16,9 @@ from polyseme.elmo import Elmo
 from polyseme.formats.detect import load
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.native import save_native
+from polyseme.lm.likelihood import Likelihood
 from polyseme.nn.bilm import BiLM
 from polyseme.pretrain.training.evaluate_files import evaluate_files
-from polyseme.pretrain.training.perplexity import Likelihood
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
@@ -70,7 +70,7 @@ def test_evaluate_prints_the_figures_of_each_file_and_of_all(state: str) -> None
 def test_evaluate_as_json_and_by_document() -> None:
     plain = json.loads(polyseme("evaluate", "model", "a.txt", "--json").stdout)
     assert plain["vocabulary_size"] == 9
-    assert plain["average"] == pytest.approx(expected("a.txt").perplexities[2])
+    assert plain["average"] == pytest.approx(expected("a.txt").perplexity)
     assert plain["unknown_rate"] == pytest.approx(1 / 11)
     assert [one["file"] for one in plain["files"]] == ["a.txt"]
     *documents, last = polyseme("evaluate", "model", "a.txt", "b.txt", "--json", "--per-document").stdout.splitlines()
@@ -80,14 +80,14 @@ def test_evaluate_as_json_and_by_document() -> None:
         ("b.txt", "0"),
     ]
     assert json.loads(last)["tokens"] == sum(json.loads(line)["tokens"] for line in documents)
-    assert json.loads(last)["average"] == pytest.approx(expected("a.txt", "b.txt").perplexities[2])
+    assert json.loads(last)["average"] == pytest.approx(expected("a.txt", "b.txt").perplexity)
 
 
 def test_evaluate_on_a_terminal_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate_verb, "on_terminal", lambda: True)
     shown = polyseme("evaluate", "model", "a.txt", "--per-document").stdout
     assert "model, state reset, a vocabulary of 9 words" in shown
-    assert f"{expected('a.txt').perplexities[2]:.2f}" in shown
+    assert f"{expected('a.txt').perplexity:.2f}" in shown
     assert sum("a.txt" in line for line in shown.splitlines()) == 3
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.elmo import Elmo, State
+from polyseme.card_choices import State
+from polyseme.elmo import Elmo
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.text.characters import ByteScheme

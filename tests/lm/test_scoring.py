@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.small_lms import WORDS, small_elmo, small_lm, spelled_out
-from polyseme.elmo import WARM_TEXT, Elmo
+from polyseme.card_choices import WARM_TEXT
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.lm import scoring as score_module
 from polyseme.lm.scoring import score, score_stream
@@ -169,9 +170,9 @@ def test_a_model_without_a_softmax_says_how_to_get_one(call: Any) -> None:
 def test_carried_state_and_other_things_than_text_are_refused() -> None:
     with pytest.raises(ConfigError, match='state is "carry"'):
         score(Elmo(small_lm(), device="cpu", state="carry"), "The cat.")
-    with pytest.raises(InputError, match="a text or a list of tokens was expected, but '7' is a int"):
+    with pytest.raises(InputError, match="a text should be a string, but 7 is of type int"):
         score(small_elmo(), [7])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="a text or a list of tokens"):
+    with pytest.raises(InputError, match="a token should be a string, but 3 is of type int"):
         score(small_elmo(), [["the", 3]])  # type: ignore[list-item]
 
 

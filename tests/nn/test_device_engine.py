@@ -45,7 +45,7 @@ def test_progress_is_told_every_position_once() -> None:
 def test_a_batch_is_halved_until_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = random_model()
     engine, tried = DeviceEngine(stored, "cpu"), list[int]()
-    run = engine._run
+    run = engine._run_batch
 
     def small_device(batch: Any, *rest: Any) -> Any:
         tried.append(batch.positions)
@@ -53,7 +53,7 @@ def test_a_batch_is_halved_until_it_fits(monkeypatch: pytest.MonkeyPatch) -> Non
             raise torch.OutOfMemoryError("device is full")
         return run(batch, *rest)
 
-    monkeypatch.setattr(engine, "_run", small_device)
+    monkeypatch.setattr(engine, "_run_batch", small_device)
     assert_close(engine.encode(MANY), Engine(stored).encode(MANY))
     assert max(tried) > 200
     tried.clear()
@@ -67,6 +67,6 @@ def test_a_single_sentence_that_does_not_fit_is_an_error(monkeypatch: pytest.Mon
     def full(*_: object) -> None:
         raise torch.OutOfMemoryError("device is full")
 
-    monkeypatch.setattr(engine, "_run", full)
+    monkeypatch.setattr(engine, "_run_batch", full)
     with pytest.raises(torch.OutOfMemoryError):
         engine.encode([["a", "b"], ["c"]])

@@ -10,7 +10,7 @@ from typing import Any
 
 from helpers.paths import ROOT
 from helpers.running_server import Client
-from polyseme.elmo import card_language
+from polyseme.card_choices import card_language
 from polyseme.formats.detect import load
 from polyseme.senses.shipped import shipped_text
 from polyseme.serve.api import QUESTIONS

@@ -13,7 +13,7 @@ import pytest
 
 from helpers.explorer_visit import SECONDS, Visit
 from helpers.running_server import SENTENCES, Client, running, served
-from polyseme.elmo import State
+from polyseme.card_choices import State
 from polyseme.serve.served import Models
 
 

@@ -14,8 +14,8 @@ from polyseme.cli.printing import escaped, new_table, on_terminal, print_table, 
 
 if TYPE_CHECKING:
     from polyseme.jobs.progress import Work
+    from polyseme.lm.likelihood import Likelihood
     from polyseme.pretrain.training.evaluate_files import DocumentLikelihood
-    from polyseme.pretrain.training.perplexity import Likelihood
 
 COLUMNS = ("forward", "backward", "average", "bits_per_byte", "tokens", "unknown_rate")
 
@@ -60,7 +60,7 @@ def evaluate(
 
       polyseme evaluate ./my-model wiki.test.tokens --lang whitespace --state carry --json
     """
-    from polyseme.elmo import card_state
+    from polyseme.card_choices import card_state
     from polyseme.formats.detect import load
     from polyseme.jobs.progress import working
     from polyseme.pretrain.training.evaluate_files import evaluate_files
@@ -70,7 +70,7 @@ def evaluate(
     state = state or card_state(stored)
     unit: Literal["line", "document"] = "document" if per_document or state == "carry" else "line"
     facts = {"model": model, "state": state, "vocabulary_size": len(stored.vocabulary or ())}
-    report = _Report(facts, both=stored.config.bidirectional, per_document=per_document, as_json=as_json)
+    report = _Report(facts, per_document=per_document, as_json=as_json)
     with on_cores(threads or parallel_threads()) as run, working("evaluating") as work:
         found = evaluate_files(stored, files, state=state, unit=unit, lang=lang, field=field, run=run)
         report.print(_shown_while(found, work))
@@ -80,7 +80,7 @@ def _shown_while(found: Iterator[DocumentLikelihood], work: Work) -> Iterator[Do
     total = None
     for document in found:
         total = document.likelihood if total is None else total + document.likelihood
-        work.reach(total.tokens, tokens=total.tokens, note=f"perplexity {total.perplexities[2]:,.1f} so far")
+        work.reach(total.tokens, tokens=total.tokens, note=f"perplexity {total.perplexity:,.1f} so far")
         yield document
 
 
@@ -89,7 +89,6 @@ class _Report:
     """How the figures are printed; documents as they come, so that no number of them needs memory."""
 
     facts: dict[str, Any]
-    both: bool  #: directions
     per_document: bool
     as_json: bool
 
@@ -118,9 +117,9 @@ class _Report:
             first, *others = files.values()
             yield "all", "", self._figures(sum(others, first))
 
-    def _figures(self, likelihood: Likelihood) -> dict[str, Any]:
-        figures: dict[str, Any] = {name: likelihood.to_dict()[name] for name in COLUMNS}
-        return figures if self.both else figures | {"backward": None}
+    @staticmethod
+    def _figures(likelihood: Likelihood) -> dict[str, Any]:
+        return {name: likelihood.to_dict()[name] for name in COLUMNS}
 
     def _print_json(self, found: Iterator[DocumentLikelihood]) -> None:
         """A line for each document, then one object with the files and their sum."""

@@ -16,8 +16,10 @@ from polyseme.cli.options import (
     OptionsFile,
     PreparedCorpus,
     Quiet,
+    RecipeName,
     ResumeRun,
     RunFolder,
+    Seed,
     TrainingDevice,
     TwoThreads,
 )
@@ -33,13 +35,7 @@ def finetune(
     corpus: PreparedCorpus,
     out: RunFolder,
     options_file: OptionsFile = None,
-    recipe: Annotated[
-        str | None,
-        typer.Option(
-            help="A recipe by its name, finetune unless given, or a .toml file; the shape is the model's.",
-            metavar="NAME",
-        ),
-    ] = None,
+    recipe: RecipeName = None,
     change: Changes = None,
     softmax_tokens: Annotated[
         int | None,
@@ -52,7 +48,7 @@ def finetune(
     ] = None,
     valid: HeldOut = None,
     resume: ResumeRun = False,
-    seed: Annotated[int, typer.Option(help="Of order and dropout.")] = 0,
+    seed: Seed = 0,
     device: TrainingDevice = "cpu",
     threads: TwoThreads = None,
     quiet: Quiet = False,
@@ -69,24 +65,12 @@ def finetune(
 
       polyseme finetune elmo_weights.hdf5 corpus --out run --softmax-tokens 3000000
     """
-    from polyseme.pretrain.recipe import load_recipe
     from polyseme.pretrain.training.finetuning import finetune as run_finetuning
-    from polyseme.pretrain.training.parallel import parallel_threads
-    from polyseme.pretrain.training.pretraining import RunPlan, resumed_recipe
+    from polyseme.pretrain.training.run_plan import RunPlan, chosen_recipe
 
     changes = [*(change or []), *([f"budget.softmax_tokens={softmax_tokens}"] if softmax_tokens is not None else [])]
-    chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "finetune", changes)
-    plan = RunPlan(
-        corpus=corpus,
-        out=out,
-        recipe=chosen,
-        valid=valid,
-        init=model,
-        init_options=options_file,
-        seed=seed,
-        device=device,
-        threads=threads or parallel_threads(),
-    )
+    chosen = chosen_recipe(out, recipe, changes, resume=resume, default="finetune")
+    plan = RunPlan(corpus, out, chosen, valid, model, options_file, seed, device, threads)
     outcome = run_finetuning(plan, resume=resume, watch=shown_run(quiet, plan))
     if not is_first_process():
         return
@@ -119,6 +103,7 @@ def _print(outcome: Outcome, as_json: bool) -> None:
     table = new_table(
         "held-out perplexity", "forward", "backward", "average", "bits per byte", left=("held-out perplexity",)
     )
-    for name, forward, backward, average, bits in rows:
-        table.add_row(str(name), f"{forward:,.2f}", f"{backward:,.2f}", f"{average:,.2f}", f"{bits:.4f}")
+    for name, *perplexities, bits in rows:
+        shown = ["" if value is None else f"{value:,.2f}" for value in perplexities]
+        table.add_row(str(name), *shown, f"{bits:.4f}")
     print_table(table)

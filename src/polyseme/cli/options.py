@@ -54,6 +54,15 @@ Changes = Annotated[
 HeldOut = Annotated[
     Path | None, typer.Option(help="Held-out text; without it the end of the corpus is held out.", metavar="FILE")
 ]
+RecipeName = Annotated[
+    str | None,
+    typer.Option(
+        help="tiny, compact, small, medium, original or finetune, or a .toml file; compact for a new model, finetune "
+        "for one that goes on in its own shape. A resumed run keeps its recipe.",
+        metavar="NAME",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Of new weights, order and dropout.")]
 ResumeRun = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
 TrainingDevice = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 

@@ -13,28 +13,25 @@ from polyseme.cli.options import (
     OptionsFile,
     PreparedCorpus,
     Quiet,
+    RecipeName,
     ResumeRun,
     RunFolder,
+    Seed,
     TrainingDevice,
     TwoThreads,
 )
 
 if TYPE_CHECKING:
-    from polyseme.pretrain.training.perplexity import Likelihood
-    from polyseme.pretrain.training.pretraining import RunPlan, Watch
+    from polyseme.lm.likelihood import Likelihood
+    from polyseme.pretrain.training.open_run import Watch
+    from polyseme.pretrain.training.run_plan import RunPlan
     from polyseme.pretrain.training.trainer import Training
 
 
 def pretrain(
     corpus: PreparedCorpus,
     out: RunFolder,
-    recipe: Annotated[
-        str | None,
-        typer.Option(
-            help="tiny, compact (unless given), small, medium, original, or a .toml file; a resumed run keeps its own.",
-            metavar="NAME",
-        ),
-    ] = None,
+    recipe: RecipeName = None,
     change: Changes = None,
     valid: HeldOut = None,
     init: Annotated[
@@ -43,7 +40,7 @@ def pretrain(
     ] = None,
     options_file: OptionsFile = None,
     resume: ResumeRun = False,
-    seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
+    seed: Seed = 0,
     device: TrainingDevice = "cpu",
     threads: TwoThreads = None,
     quiet: Quiet = False,
@@ -56,24 +53,11 @@ def pretrain(
 
       polyseme pretrain corpus --set optimizer.rate=0.002 --out run --resume
     """
-    from polyseme.pretrain.recipe import load_recipe
-    from polyseme.pretrain.training.parallel import parallel_threads
-    from polyseme.pretrain.training.pretraining import RunPlan, resumed_recipe
     from polyseme.pretrain.training.pretraining import pretrain as run_training
+    from polyseme.pretrain.training.run_plan import RunPlan, chosen_recipe
 
-    changes = change or []
-    chosen = resumed_recipe(out, recipe, changes) if resume else load_recipe(recipe or "compact", changes)
-    plan = RunPlan(
-        corpus=corpus,
-        out=out,
-        recipe=chosen,
-        valid=valid,
-        init=init,
-        init_options=options_file,
-        seed=seed,
-        device=device,
-        threads=threads or parallel_threads(),
-    )
+    chosen = chosen_recipe(out, recipe, change or [], resume=resume, default="compact")
+    plan = RunPlan(corpus, out, chosen, valid, init, options_file, seed, device, threads)
     model = run_training(plan, resume=resume, watch=shown_run(quiet, plan))
     if not quiet and is_first_process():
         typer.echo(f"the model is in {model}\nnext: polyseme embed TEXT --model {model} --out vectors.h5", err=True)
@@ -81,7 +65,7 @@ def pretrain(
 
 def shown_run(quiet: bool, plan: RunPlan) -> Watch:
     """Says so if the network is not the recipe's, and a line for each look at held-out text."""
-    from polyseme.pretrain.training.pretraining import Watch
+    from polyseme.pretrain.training.open_run import Watch
 
     if quiet or not is_first_process():
         return Watch()
@@ -91,8 +75,8 @@ def shown_run(quiet: bool, plan: RunPlan) -> Watch:
             typer.echo(f"the network has the shape of {plan.init}, not that of the recipe {plan.recipe.name}", err=True)
 
     def validated(tokens: int, likelihood: Likelihood) -> None:
-        forward, backward, average = likelihood.perplexities
-        held_out = f"held-out perplexity {average:.1f} (forward {forward:.1f}, backward {backward:.1f})"
-        typer.echo(f"{tokens:,} tokens: {held_out}", err=True)
+        forward, backward = likelihood.perplexities
+        both = "" if backward is None else f" (forward {forward:.1f}, backward {backward:.1f})"
+        typer.echo(f"{tokens:,} tokens: held-out perplexity {likelihood.perplexity:.1f}{both}", err=True)
 
     return Watch(started=started, validated=validated)

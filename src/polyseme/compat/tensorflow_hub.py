@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.elmo import Elmo, State
+from polyseme.card_choices import State
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel

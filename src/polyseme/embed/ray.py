@@ -32,7 +32,8 @@ from polyseme.text.own_tokenizer import Language
 from polyseme.text.readers import expand_inputs
 
 if TYPE_CHECKING:
-    from polyseme.elmo import Elmo, State
+    from polyseme.card_choices import State
+    from polyseme.elmo import Elmo
 
 try:
     import ray

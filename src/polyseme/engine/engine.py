@@ -15,6 +15,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.engine.bilm_reader import BiLMReader, Floats
 from polyseme.engine.blas import one_blas_thread
 from polyseme.engine.compiled import CompiledDirection
 from polyseme.engine.compiled_tokens import CompiledTokenEncoder
@@ -31,7 +32,6 @@ from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import Work
 from polyseme.kernel.library import library
 
-Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 
 #: Tokens that are encoded in one job.
@@ -40,7 +40,7 @@ JOB_TOKENS = 128
 WORTH_THREADS = 20_000_000
 
 
-class Engine:
+class Engine(BiLMReader):
     """A biLM for inference on a CPU. Several Python threads may call it at once."""
 
     def __init__(
@@ -87,33 +87,6 @@ class Engine:
         """Hits, misses and size of the table of token vectors."""
         return self._rows.stats
 
-    def encode(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: ReadingState | None = None,
-        *,
-        keep_boundaries: bool = False,
-        progress: Work | None = None,
-    ) -> list[Floats]:
-        """Sentences of tokens → for each, its layers [L+1, N, W] ([L+1, N+2, W] with ``keep_boundaries``).
-
-        ``start`` is the state each sentence starts from, one row per sentence; by default zero. ``progress`` is told
-        positions as they are done.
-        """
-        return self._run(sentences, start, None, keep_boundaries, progress)
-
-    def encode_carrying(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: ReadingState | None = None,
-        *,
-        keep_boundaries: bool = False,
-        progress: Work | None = None,
-    ) -> tuple[list[Floats], ReadingState]:
-        """The same, and the state after each sentence."""
-        final = ReadingState.zero(self.config, len(sentences))
-        return self._run(sentences, start, final, keep_boundaries, progress), final
-
     def encode_words(self, words: Sequence[str]) -> Floats:
         """Words → [V, D], what the token encoder makes of each; nothing is kept."""
         with self._quiet():
@@ -126,7 +99,7 @@ class Engine:
             encoded: Floats = self._encoder.encode(rows, np.array([self.config.row_size]))[0]
         return encoded
 
-    def _run(
+    def _read(
         self,
         sentences: Sequence[Sequence[str]],
         start: ReadingState | None,

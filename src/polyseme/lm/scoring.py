@@ -18,41 +18,21 @@ from typing import Any, Literal, get_args, overload
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.elmo import Elmo
-from polyseme.encoding import Floats, joined_offsets
-from polyseme.errors import ConfigError, InputError
+from polyseme.elmo import WINDOW_POSITIONS, Elmo, Item
+from polyseme.encoding import Floats
+from polyseme.errors import ConfigError
 from polyseme.formats.output_layer import output_layer
 from polyseme.jobs.windows import windows
+from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.lm.outputs import read
 from polyseme.lm.word_probabilities import predict
+from polyseme.prepared_text import PreparedText, bounds_of
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN
 
 Doubles = npt.NDArray[np.float64]
-#: A text, or one sentence that is split into tokens already.
-Item = str | Sequence[str]
 
 #: What a word outside the vocabulary gets: nothing, or the probability of <UNK>.
 Unknown = Literal["empty", "score"]
-
-#: Positions that are read together; the result does not depend on it.
-WINDOW_POSITIONS = 8192
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """Log-probabilities (nats) of some sentences, boundaries included, without tokens that have no figure."""
-
-    forward: float
-    backward: float | None
-    predictions: int  #: of one direction
-    unknown: int = 0  #: tokens that the model does not know
-
-    @property
-    def perplexities(self) -> tuple[float, float | None]:
-        """Forward and backward."""
-        count = max(1, self.predictions)
-        backward = None if self.backward is None else _perplexity(-self.backward / count)
-        return _perplexity(-self.forward / count), backward
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,25 +66,28 @@ class Score:
         return None if self.backward is None else -self.backward / math.log(2)
 
     @property
-    def totals(self) -> list[Total]:
-        """One for each sentence."""
-        return [self._total([number]) for number in range(len(self.sentences))]
+    def totals(self) -> list[Likelihood]:
+        """One for each sentence. A token without a figure is no prediction, so bits per byte need unknown="score"."""
+        return [self._total(number) for number in range(len(self.sentences))]
 
     @property
-    def total(self) -> Total:
+    def total(self) -> Likelihood:
         """Of the whole text."""
-        return self._total(range(len(self.sentences)))
+        return sum(self.totals, Likelihood(backward=None if self.backward is None else 0.0))
 
-    def _total(self, numbers: Iterable[int]) -> Total:
-        forward, backward, predictions, unknown = 0.0, 0.0, 0, 0
-        for number in numbers:
-            begin, end = self.sentences[number]
-            predictions += int(np.isfinite(self.forward[begin:end]).sum()) + 1
-            unknown += int(self.unknown[begin:end].sum())
-            forward += float(np.nansum(self.forward[begin:end]) + self.ends[number])
-            if self.backward is not None and self.begins is not None:
-                backward += float(np.nansum(self.backward[begin:end]) + self.begins[number])
-        return Total(forward, backward if self.backward is not None else None, predictions, unknown)
+    def _total(self, number: int) -> Likelihood:
+        begin, end = self.sentences[number]
+        backward = None
+        if self.backward is not None and self.begins is not None:
+            backward = float(np.nansum(self.backward[begin:end]) + self.begins[number])
+        return Likelihood(
+            forward=float(np.nansum(self.forward[begin:end]) + self.ends[number]),
+            backward=backward,
+            predictions=int(np.isfinite(self.forward[begin:end]).sum()) + 1,
+            tokens=end - begin,
+            unknown=int(self.unknown[begin:end].sum()),
+            bytes=written_bytes(self.text[self.offsets[begin, 0] : self.offsets[end - 1, 1]] if end > begin else ""),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, sentence by sentence; null for a token without a figure."""
@@ -170,39 +153,13 @@ def score_stream(elmo: Elmo, texts: Iterable[Item], unknown: Unknown = "empty") 
 
 
 def _score_windows(elmo: Elmo, texts: Iterable[Item], unknown: Unknown) -> Iterator[Score]:
-    split = (_split(elmo, item) for item in texts)
-    for window in windows(split, lambda text: text.positions, WINDOW_POSITIONS):
+    prepared = (elmo.prepare(item) for item in texts)
+    for window in windows(prepared, lambda text: text.positions, WINDOW_POSITIONS):
         yield from _score_together(elmo, window, unknown)
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoredText:
-    """One input, split."""
-
-    text: str
-    sentences: list[list[str]]
-    offsets: npt.NDArray[np.int64]  # [N, 2]
-
-    @property
-    def positions(self) -> int:
-        return sum(len(sentence) + 2 for sentence in self.sentences)
-
-
-def _split(elmo: Elmo, item: Item) -> _ScoredText:
-    if isinstance(item, str):
-        split = elmo.split(item)
-        offsets = np.array(list(chain.from_iterable(s.offsets for s in split)), dtype=np.int64).reshape(-1, 2)
-        return _ScoredText(item, [sentence.tokens for sentence in split], offsets)
-    if not isinstance(item, Sequence) or not all(isinstance(token, str) for token in item):
-        raise InputError(f"a text or a list of tokens was expected, but {str(item)[:60]!r} is a {type(item).__name__}")
-    if (parted := elmo.part(item)) is not None:
-        return _ScoredText(" ".join(item), [parted.units], np.array(parted.offsets, np.int64).reshape(-1, 2))
-    tokens = list(item)
-    return _ScoredText(" ".join(tokens), [tokens], joined_offsets(tokens))
-
-
-def _score_together(elmo: Elmo, texts: list[_ScoredText], unknown: Unknown) -> Iterator[Score]:
-    sentences = [sentence for text in texts for sentence in text.sentences]
+def _score_together(elmo: Elmo, texts: list[PreparedText], unknown: Unknown) -> Iterator[Score]:
+    sentences = [sentence for text in texts for sentence in text.units]
     outputs = read(elmo, sentences)
     ahead = [h.forward[:-1] for h in outputs]  # [N+1, D] each: w1 … wN </S>
     forward = iter(_predicted(elmo, ahead, [[*sentence, END] for sentence in sentences]))
@@ -217,11 +174,10 @@ def _score_together(elmo: Elmo, texts: list[_ScoredText], unknown: Unknown) -> I
 
 
 def _score_of(
-    elmo: Elmo, text: _ScoredText, forward: list[_Predicted], backward: list[_Predicted] | None, unknown: Unknown
+    elmo: Elmo, text: PreparedText, forward: list[_Predicted], backward: list[_Predicted] | None, unknown: Unknown
 ) -> Score:
     _, vocabulary = output_layer(elmo.stored)
-    tokens = list(chain.from_iterable(text.sentences))
-    stops = np.cumsum([len(sentence) for sentence in text.sentences], dtype=np.int64).tolist()
+    tokens = list(chain.from_iterable(text.units))
     not_known = np.array([token not in vocabulary or token == UNKNOWN for token in tokens], dtype=np.bool_)
 
     def shown(parts: list[Doubles]) -> Doubles:
@@ -231,8 +187,8 @@ def _score_of(
     return Score(
         text=text.text,
         tokens=tokens,
-        offsets=text.offsets,
-        sentences=list(zip([0, *stops[:-1]], stops, strict=False)),
+        offsets=text.unit_offsets,
+        sentences=bounds_of(text.units),
         unknown=not_known,
         forward=shown([p.targets[:-1] for p in forward]),
         backward=None if backward is None else shown([p.targets[1:] for p in backward]),
@@ -270,6 +226,3 @@ def _or_null(values: Doubles | None, here: slice) -> list[float | None] | None:
 def _joined(parts: list[Doubles]) -> Doubles:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.float64)
 
-
-def _perplexity(loss: float) -> float:
-    return math.exp(loss) if loss < 700 else math.inf

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from polyseme.engine.bilm_reader import BiLMReader, Floats
 from polyseme.engine.finite import refuse_infinite
 from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
 from polyseme.engine.pool import Pool, check_threads
@@ -17,10 +17,8 @@ from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import Work
 from polyseme.nn.bilm import BiLM, BiLMOutput, BiLMState
 
-Floats = npt.NDArray[np.float32]
 
-
-class DeviceEngine:
+class DeviceEngine(BiLMReader):
     """A biLM for inference on a device that PyTorch knows."""
 
     def __init__(self, stored: StoredModel, device: str, threads: int | None = None) -> None:
@@ -30,35 +28,22 @@ class DeviceEngine:
         self._most_positions = MOST_POSITIONS
         self.pool = Pool(check_threads(threads))  #: for what others compute of the layers, on the CPU
 
-    def encode(
+    def _read(
         self,
         sentences: Sequence[Sequence[str]],
-        start: ReadingState | None = None,
-        *,
-        keep_boundaries: bool = False,
-        progress: Work | None = None,
+        start: ReadingState | None,
+        final: ReadingState | None,
+        keep_boundaries: bool,
+        progress: Work | None,
     ) -> list[Floats]:
-        """As ``Engine.encode`` has it."""
-        return self.encode_carrying(sentences, start, keep_boundaries=keep_boundaries, progress=progress)[0]
-
-    def encode_carrying(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: ReadingState | None = None,
-        *,
-        keep_boundaries: bool = False,
-        progress: Work | None = None,
-    ) -> tuple[list[Floats], ReadingState]:
-        """As ``Engine.encode_carrying`` has it."""
         layers: list[Floats] = [np.empty(0, np.float32)] * len(sentences)
-        final = ReadingState.zero(self.config, len(sentences))
         edge = slice(None) if keep_boundaries else slice(1, -1)
         waiting = plan_batches([len(sentence) + 2 for sentence in sentences], most=self._most_positions)
         waiting.reverse()
         while waiting:
             batch = waiting.pop()
             try:
-                output = self._run(batch, sentences, start)
+                output = self._run_batch(batch, sentences, start)
             except torch.OutOfMemoryError:
                 if len(batch.sentences) == 1:
                     raise
@@ -67,14 +52,15 @@ class DeviceEngine:
                 continue
             for row, (number, length) in enumerate(zip(batch.sentences, batch.lengths, strict=True)):
                 layers[number] = output.layers[:, row, :length][:, edge].cpu().numpy().copy()
-            final.h[:, :, batch.sentences] = output.state.h.cpu().numpy()
-            final.c[:, :, batch.sentences] = output.state.c.cpu().numpy()
+            if final is not None:
+                final.h[:, :, batch.sentences] = output.state.h.cpu().numpy()
+                final.c[:, :, batch.sentences] = output.state.c.cpu().numpy()
             if progress is not None:
                 progress.advance(batch.positions)
         refuse_infinite(layers, sentences, keep_boundaries)
-        return layers, final
+        return layers
 
-    def _run(self, batch: Batch, sentences: Sequence[Sequence[str]], start: ReadingState | None) -> BiLMOutput:
+    def _run_batch(self, batch: Batch, sentences: Sequence[Sequence[str]], start: ReadingState | None) -> BiLMOutput:
         state = None
         if start is not None:
             rows = (start.h[:, :, batch.sentences], start.c[:, :, batch.sentences])

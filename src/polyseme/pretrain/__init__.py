@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from polyseme.pretrain.toy import train_toy as train_toy
     from polyseme.pretrain.training.evaluate_files import evaluate_files as evaluate_files
     from polyseme.pretrain.training.finetuning import finetune as finetune
-    from polyseme.pretrain.training.pretraining import RunPlan as RunPlan
-    from polyseme.pretrain.training.pretraining import Watch as Watch
+    from polyseme.pretrain.training.open_run import Watch as Watch
     from polyseme.pretrain.training.pretraining import pretrain as pretrain
+    from polyseme.pretrain.training.run_plan import RunPlan as RunPlan
 
 _HOME = {
     "TOY_TEXT": "polyseme.pretrain.toy",
     "train_toy": "polyseme.pretrain.toy",
     "Recipe": "polyseme.pretrain.recipe",
-    "RunPlan": "polyseme.pretrain.training.pretraining",
-    "Watch": "polyseme.pretrain.training.pretraining",
+    "RunPlan": "polyseme.pretrain.training.run_plan",
+    "Watch": "polyseme.pretrain.training.open_run",
     "evaluate_files": "polyseme.pretrain.training.evaluate_files",
     "finetune": "polyseme.pretrain.training.finetuning",
     "load_recipe": "polyseme.pretrain.recipe",

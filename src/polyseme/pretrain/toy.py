@@ -9,8 +9,9 @@ from pathlib import Path
 
 from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import load_recipe
-from polyseme.pretrain.training.parallel import parallel_threads
-from polyseme.pretrain.training.pretraining import RunPlan, Watch, pretrain
+from polyseme.pretrain.training.open_run import Watch
+from polyseme.pretrain.training.pretraining import pretrain
+from polyseme.pretrain.training.run_plan import RunPlan
 
 TOY_TEXT = Path(__file__).with_name("toy.txt")
 TOKENS = 100_000  # about a hundred times the text
@@ -29,5 +30,5 @@ def train_toy(folder: Path, *, tokens: int = TOKENS, watch: Watch | None = None)
     prepare([TOY_TEXT], folder / "corpus", workers=1)
     budget = (f"budget.tokens={tokens}", f"budget.validate_every={tokens}")
     recipe = load_recipe("tiny", [*CHANGES, *budget])
-    plan = RunPlan(folder / "corpus", folder / "run", recipe, valid=unseen, threads=parallel_threads())
+    plan = RunPlan(folder / "corpus", folder / "run", recipe, valid=unseen)
     return pretrain(plan, watch=watch)

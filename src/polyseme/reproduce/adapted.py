@@ -15,7 +15,7 @@ from polyseme.pretrain.corpus.corpus import open_corpus
 from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import load_recipe
 from polyseme.pretrain.training.finetuning import finetune
-from polyseme.pretrain.training.pretraining import RunPlan
+from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Split
 from polyseme.tasks.registry import find_task

@@ -12,12 +12,13 @@ from typing import Any
 
 import torch
 
-from polyseme.elmo import Elmo, State
+from polyseme.card_choices import State
+from polyseme.elmo import Elmo
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import working
+from polyseme.lm.likelihood import Likelihood
 from polyseme.pretrain.training.evaluate_files import evaluate_files
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other, side_by_side
-from polyseme.pretrain.training.perplexity import Likelihood
 from polyseme.probes.frozen import FrozenVectors
 from polyseme.probes.linear_probe import ProbeChoices, probe_tags
 from polyseme.probes.wsd import SenseScore, evaluate_senses

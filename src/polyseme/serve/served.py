@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from polyseme.elmo import Elmo, State
+from polyseme.card_choices import State
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 from polyseme.formats.bundled import bundled_models
 from polyseme.index.vector_index import Index

@@ -16,7 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyseme.elmo import Elmo, State
+from polyseme.card_choices import State
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.nn.dropout import Dropout

@@ -16,8 +16,9 @@ from typing import Any
 
 import torch
 
+from polyseme.card_choices import State
 from polyseme.device import choose_device
-from polyseme.elmo import Elmo, State
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
 from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.input_files import describe_input

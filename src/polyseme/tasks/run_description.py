@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme import __version__
-from polyseme.elmo import State
+from polyseme.card_choices import State
 from polyseme.errors import FormatError, InputError
 from polyseme.jobs.input_files import InputFile
 from polyseme.jobs.manifests import read_manifest

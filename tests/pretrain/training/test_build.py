@@ -13,7 +13,8 @@ from helpers.small_corpora import small_corpus, small_recipe
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
 from polyseme.pretrain.training.base import BASE, BEFORE, shape_of
-from polyseme.pretrain.training.pretraining import RECIPE, RunPlan, pretrain, recipe_of_run
+from polyseme.pretrain.training.pretraining import pretrain
+from polyseme.pretrain.training.run_plan import RECIPE, RunPlan, recipe_of_run
 
 ADAPTIVE = {"kind": "adaptive", "cutoffs": [5, 12]}
 

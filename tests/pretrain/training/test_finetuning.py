@@ -22,6 +22,7 @@ from polyseme.formats.detect import load
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.native import save_native
 from polyseme.jobs.pieces import measure_piece
+from polyseme.lm.likelihood import Likelihood
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.softmax import draw_negatives, log_probabilities
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
@@ -31,15 +32,13 @@ from polyseme.pretrain.training.base import BASE, BEFORE
 from polyseme.pretrain.training.batches import TypeTable, pack_sentences
 from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.finetuning import Outcome, adapted_softmax, finetune, recipe_for
-from polyseme.pretrain.training.objective import (
-    compute_gradients,
-    compute_softmax_gradients,
-    sampled_softmax,
-    zero_states,
-)
+from polyseme.pretrain.training.language_model import zero_states
+from polyseme.pretrain.training.objective import compute_gradients, compute_softmax_gradients
+from polyseme.pretrain.training.open_run import Watch
 from polyseme.pretrain.training.parallel import one_after_the_other
-from polyseme.pretrain.training.perplexity import Likelihood, evaluate
-from polyseme.pretrain.training.pretraining import RunPlan, Watch, recipe_of_run
+from polyseme.pretrain.training.perplexity import evaluate
+from polyseme.pretrain.training.run_plan import RunPlan, recipe_of_run
+from polyseme.pretrain.training.step_softmax import sampled_softmax
 from polyseme.pretrain.training.trainer import StepReport, Training
 from polyseme.text.characters import ByteScheme, UnicodeScheme
 from polyseme.text.indexing import Indexer, WordTable
@@ -109,9 +108,7 @@ def log_of(out: Path) -> list[dict[str, Any]]:
 
 def perplexity(stored: StoredModel, sentences: list[list[str]]) -> float:
     assert stored.vocabulary is not None
-    return sum(
-        evaluate(trained_model(stored), sentences, stored.vocabulary, stored.indexer), Likelihood()
-    ).perplexities[2]
+    return sum(evaluate(trained_model(stored), sentences, stored.vocabulary, stored.indexer), Likelihood()).perplexity
 
 
 @pytest.fixture(scope="module")

@@ -14,14 +14,10 @@ from helpers.small_corpora import small_corpus, small_recipe
 from polyseme.nn.softmax import draw_negatives
 from polyseme.pretrain.training.batches import PackedBatch, TypeTable, pack_sentences, pack_windows
 from polyseme.pretrain.training.build import new_model
-from polyseme.pretrain.training.objective import (
-    LanguageModel,
-    compute_gradients,
-    full_softmax,
-    sampled_softmax,
-    zero_states,
-)
+from polyseme.pretrain.training.language_model import LanguageModel, zero_states
+from polyseme.pretrain.training.objective import compute_gradients
 from polyseme.pretrain.training.parallel import one_after_the_other, side_by_side
+from polyseme.pretrain.training.step_softmax import full_softmax, sampled_softmax
 
 KEEP_ALL = [lambda x: x, lambda x: x]
 

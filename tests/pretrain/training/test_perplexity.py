@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.elmo import WARM_TEXT, Elmo, State
+from polyseme.card_choices import WARM_TEXT, State
+from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import SoftmaxWeights, StoredModel
+from polyseme.lm.likelihood import Likelihood
 from polyseme.lm.scoring import score
 from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.pretrain.training import evaluate_files as files_module
@@ -24,7 +26,7 @@ from polyseme.pretrain.training import perplexity as perplexity_module
 from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.evaluate_files import DocumentLikelihood, evaluate_files
 from polyseme.pretrain.training.parallel import side_by_side
-from polyseme.pretrain.training.perplexity import Likelihood, evaluate, evaluate_in_order, warm_states
+from polyseme.pretrain.training.perplexity import evaluate, evaluate_in_order, warm_states
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
@@ -70,7 +72,7 @@ def spelled_out(stored: StoredModel, sentence: list[str], state: BiLMState | Non
     backward = torch.log_softmax(top[1:, size:] @ weight.T + bias, dim=1)
     rows = torch.arange(n + 1)
     targets = stored.vocabulary.ids([*sentence, "</S>"]), stored.vocabulary.ids(["<S>", *sentence])
-    return -float(forward[rows, targets[0]].sum()), -float(backward[rows, targets[1]].sum()), after
+    return float(forward[rows, targets[0]].sum()), float(backward[rows, targets[1]].sum()), after
 
 
 @settings(max_examples=20)
@@ -116,8 +118,11 @@ def test_score_and_evaluate_agree(tmp_path: Path, state: State) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     (found,) = totals(evaluate_files(stored, [tmp_path / "a.txt"], state=state)).values()
     scores = score(Elmo(stored, device="cpu", state=state), TEXT.splitlines())
-    assert found.forward == pytest.approx(-sum(one.total.forward for one in scores), abs=1e-4)
-    assert found.backward == pytest.approx(-sum(one.total.backward or 0 for one in scores), abs=1e-4)
+    assert found.forward == pytest.approx(sum(one.total.forward for one in scores), abs=1e-4)
+    assert found.backward == pytest.approx(sum(one.total.backward or 0 for one in scores), abs=1e-4)
+    assert (found.tokens, found.unknown, found.bytes) == tuple(
+        sum(getattr(one.total, name) for one in scores) for name in ("tokens", "unknown", "bytes")
+    )
     assert found.unknown == sum(int(one.unknown.sum()) for one in scores) == 1
 
 
@@ -195,9 +200,10 @@ def test_bytes_are_those_of_the_text_as_written(tmp_path: Path) -> None:
 
 
 def test_the_average_is_the_exponential_of_the_mean_loss() -> None:
-    found = Likelihood(forward=20.0, backward=30.0, predictions=10)
-    assert found.perplexities == pytest.approx((math.exp(2), math.exp(3), math.exp(2.5)))
-    assert Likelihood(forward=1e9, backward=1.0, predictions=1).perplexities[0] == math.inf
+    found = Likelihood(forward=-20.0, backward=-30.0, predictions=10)
+    assert found.perplexities == pytest.approx((math.exp(2), math.exp(3)))
+    assert found.perplexity == pytest.approx(math.exp(2.5))
+    assert Likelihood(forward=-1e9, backward=-1.0, predictions=1).perplexities[0] == math.inf
 
 
 def test_a_model_that_reads_forward_only() -> None:
@@ -205,8 +211,9 @@ def test_a_model_that_reads_forward_only() -> None:
     assert stored.vocabulary is not None
     (found,) = evaluate(trained_model(stored), [["the", "cat"]], stored.vocabulary, stored.indexer)
     (expected,) = score(Elmo(stored, device="cpu"), [["the", "cat"]])
-    assert found.forward == pytest.approx(-expected.total.forward, abs=1e-5)
-    assert len({round(perplexity, 6) for perplexity in found.perplexities}) == 1
+    assert found.forward == pytest.approx(expected.total.forward, abs=1e-5)
+    assert found.perplexities == (found.perplexity, None)
+    assert (found + found).backward is None
 
 
 def test_a_very_long_sentence_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

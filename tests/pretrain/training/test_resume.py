@@ -16,7 +16,9 @@ from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
 from polyseme.nn.run_file import read_run_file, save_run_file
 from polyseme.pretrain.training.journal import read_journal
-from polyseme.pretrain.training.pretraining import LAST, RunPlan, pretrain, recipe_of_run, resumed_recipe
+from polyseme.pretrain.training.open_run import LAST
+from polyseme.pretrain.training.pretraining import pretrain
+from polyseme.pretrain.training.run_plan import RunPlan, recipe_of_run, resumed_recipe
 
 HALF = {"tokens": 700}
 

@@ -14,7 +14,9 @@ from helpers.small_corpora import small_corpus, small_recipe
 from polyseme.formats.detect import load
 from polyseme.pretrain.training import pretraining as run_module
 from polyseme.pretrain.training.journal import read_journal
-from polyseme.pretrain.training.pretraining import LAST, RunPlan, Watch, pretrain
+from polyseme.pretrain.training.open_run import LAST, Watch
+from polyseme.pretrain.training.pretraining import pretrain
+from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.pretrain.training.trainer import StepReport, Training
 
 

@@ -12,8 +12,8 @@ from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.manifests import read_values, write_manifest
 from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.pretrain.recipe import ModelShape, Recipe
-from polyseme.pretrain.training.build import check_words, softmax_cutoffs, trained_model
-from polyseme.pretrain.training.objective import LanguageModel
+from polyseme.pretrain.training.build import LSTM_CHOICES, check_words, softmax_cutoffs, trained_model
+from polyseme.pretrain.training.language_model import LanguageModel
 from polyseme.text.characters import UnicodeScheme
 
 BASE = "base.json"
@@ -31,16 +31,7 @@ def recipe_in_shape_of(stored: StoredModel, recipe: Recipe) -> Recipe:
 def shape_of(stored: StoredModel) -> ModelShape:
     """The shape of a model in a recipe's words."""
     config, characters = stored.config, stored.config.characters
-    shape = ModelShape(
-        input="words",
-        cell=config.cell,
-        projection=config.projection,
-        layers=config.layers,
-        cell_clip=config.cell_clip,
-        projection_clip=config.projection_clip,
-        skip_connections=config.skip_connections,
-        bidirectional=config.bidirectional,
-    )
+    shape = ModelShape(input="words", **{name: getattr(config, name) for name in LSTM_CHOICES})
     if characters is None:
         return shape
     return replace(

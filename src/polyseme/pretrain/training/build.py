@@ -16,11 +16,13 @@ from polyseme.nn.bilm import BiLM
 from polyseme.nn.softmax import Softmax
 from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.pretrain.recipe import ModelShape, Recipe
-from polyseme.pretrain.training.objective import LanguageModel
+from polyseme.pretrain.training.language_model import LanguageModel
 from polyseme.text.characters import ByteScheme, Characters, UnicodeScheme
 from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 
+#: What a recipe's shape and the network's configuration call by the same names.
+LSTM_CHOICES = ("cell", "projection", "layers", "cell_clip", "projection_clip", "skip_connections", "bidirectional")
 #: Characters of a Unicode model that occur more rarely than this are one character, unknown.
 RARE = 2
 
@@ -110,14 +112,8 @@ def bilm_config(shape: ModelShape, indexer: Indexer) -> BiLMConfig:
     return BiLMConfig(
         characters=characters,
         words=words,
-        cell=shape.cell,
-        projection=shape.projection,
-        layers=shape.layers,
-        cell_clip=shape.cell_clip,
-        projection_clip=shape.projection_clip,
-        skip_connections=shape.skip_connections,
         project_tokens=characters is not None and characters.filter_count != shape.projection,
-        bidirectional=shape.bidirectional,
+        **{name: getattr(shape, name) for name in LSTM_CHOICES},
     )
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from polyseme.errors import JobError
 from polyseme.nn.lstm import CellState
 from polyseme.nn.run_file import read_run_file, save_run_file
-from polyseme.pretrain.training.objective import States
+from polyseme.pretrain.training.language_model import States
 from polyseme.pretrain.training.trainer import Training
 
 VERSION = 1

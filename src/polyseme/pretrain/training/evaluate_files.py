@@ -11,14 +11,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
-from polyseme.elmo import State, card_language, card_state, warm_text
+from polyseme.card_choices import State, card_language, card_state, warm_text
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import StoredModel
 from polyseme.formats.output_layer import output_layer
 from polyseme.jobs.windows import windows
+from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
-from polyseme.pretrain.training.perplexity import Likelihood, evaluate, evaluate_in_order, warm_states
+from polyseme.pretrain.training.perplexity import evaluate, evaluate_in_order, warm_states
 from polyseme.text.compression import STDIN
 from polyseme.text.languages import known_language
 from polyseme.text.own_tokenizer import Language
@@ -122,13 +123,9 @@ def _evaluate_file(reader: _Reader, source: str, documents: Iterable[_Split]) ->
 def _split(document: Document, lang: Language) -> _Split:
     if document.sentences is not None:
         sentences = [sentence for sentence in document.sentences if sentence]
-        sizes = [_size(" ".join(sentence)) for sentence in sentences]
+        sizes = [written_bytes(" ".join(sentence)) for sentence in sentences]
         return _Split(document.id, [units_of(sentence, lang) for sentence in sentences], sizes)
     text = document.text or ""
     split = [sentence for sentence in split_text(text, lang) if sentence.tokens]
-    sizes = [_size(text[sentence.offsets[0][0] : sentence.offsets[-1][1]]) for sentence in split]
+    sizes = [written_bytes(text[sentence.offsets[0][0] : sentence.offsets[-1][1]]) for sentence in split]
     return _Split(document.id, [sentence.tokens for sentence in split], sizes)
-
-
-def _size(written: str) -> int:
-    return len(written.encode("utf-8", "replace")) + 1

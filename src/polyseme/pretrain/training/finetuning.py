@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -26,8 +27,10 @@ from polyseme.pretrain.recipe import Recipe
 from polyseme.pretrain.training.base import recipe_in_shape_of
 from polyseme.pretrain.training.build import check_words, language_model
 from polyseme.pretrain.training.journal import read_journal
-from polyseme.pretrain.training.objective import LanguageModel
-from polyseme.pretrain.training.pretraining import RunPlan, Watch, run_plan
+from polyseme.pretrain.training.language_model import LanguageModel
+from polyseme.pretrain.training.open_run import Watch
+from polyseme.pretrain.training.pretraining import run_plan
+from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
 
@@ -40,9 +43,9 @@ class Outcome:
     """What fine-tuning brought, on held-out text and over the words of the corpus."""
 
     model: Path
-    before: dict[str, float]  #: the model as it was; where words were new, with the rows that ``adapted_softmax`` made
-    fitted: dict[str, float] | None  #: with its softmax fitted, the biLM still as it was
-    after: dict[str, float]  #: the best, which is what was saved
+    before: dict[str, Any]  #: as it was; where words were new, with the rows of ``adapted_softmax``
+    fitted: dict[str, Any] | None  #: with its softmax fitted, the biLM still as it was
+    after: dict[str, Any]  #: the best, which is what was saved
     softmax_tokens: int = 0  #: that trained the softmax alone
     all_tokens: int = 0  #: that trained all weights
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.jobs.atomic import partial_path, put_in_place, replace_when_complete
-from polyseme.pretrain.training.perplexity import Likelihood
+from polyseme.lm.likelihood import Likelihood
 from polyseme.pretrain.training.trainer import StepReport
 
 #: Points of the training curve; more cannot be told apart in a picture.
@@ -48,7 +48,7 @@ class Journal:
         """One look at held-out text; ``seconds`` since the run began, over all its sittings."""
         self._write({"step": step, "tokens": tokens, "seconds": round(seconds), "valid": likelihood.to_dict()})
         if self._board is not None:
-            self._board.add_scalar("perplexity/valid", likelihood.perplexities[2], tokens)
+            self._board.add_scalar("perplexity/valid", likelihood.perplexity, tokens)
 
     def flush(self) -> None:
         """So that a checkpoint never stands without the lines that lead to it."""

@@ -11,102 +11,24 @@ the middle part, so they can run at the same time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
-from polyseme.formats.model import SoftmaxWeights
-from polyseme.nn.adaptive import Clusters, adaptive_loss
-from polyseme.nn.bilm import BiLM, Direction
-from polyseme.nn.lstm import CellState, ProjectedLSTM
+from polyseme.nn.lstm import CellState
 from polyseme.nn.lstm_fused import run_packed
-from polyseme.nn.softmax import Negatives, Softmax, full_loss, sampled_loss
-from polyseme.nn.training_kernel import lowered
 from polyseme.nn.trimming import trimmed_groups
 from polyseme.pretrain.training.batches import PackedBatch, Reading
+from polyseme.pretrain.training.language_model import LanguageModel, States, lstm_layers
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
+from polyseme.pretrain.training.step_softmax import StepSoftmax
 
-#: For each direction, for each layer.
-States = list[list[CellState]]
 #: Drops parts of a tensor; one for each direction, because the two run at the same time.
 Dropout = Callable[[Tensor], Tensor]
-
-
-class LanguageModel(nn.Module):
-    """A biLM and its softmax. With ``shared_words`` the softmax rows are the rows of the input's word table."""
-
-    def __init__(self, bilm: BiLM, softmax: Softmax, *, padding: int, shared_words: bool = False) -> None:
-        super().__init__()
-        self.bilm, self.softmax = bilm, softmax
-        self.padding = padding  #: the character id that fills short tokens
-        self.shared_words = shared_words
-        self.precision = torch.float32  #: of the matrix products while training
-
-    @property
-    def device(self) -> torch.device:
-        return self.softmax.bias.device
-
-    def lowered(self) -> AbstractContextManager[object]:
-        """Matrix products in here have the precision of training; gradients are taken outside, as torch advises."""
-        if self.device.type == "cpu" and self.precision == torch.bfloat16:
-            return lowered(self.precision)  # the kernel's products only: those of PyTorch crash on some CPUs
-        return torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32)
-
-    def softmax_weight(self) -> Tensor:
-        """[V, D]"""
-        words = self.bilm.token_encoder.words
-        return words.weight[1:] if self.shared_words and words is not None else self.softmax.weight
-
-    def softmax_weights(self) -> SoftmaxWeights:
-        """A copy of the output layer as it is now."""
-        return self.softmax.weights(self.softmax_weight())
-
-    def network(self) -> list[nn.Parameter]:
-        """The parameters whose gradient is dense: token encoder, forward and backward LSTMs, then clusters."""
-        return [*self.bilm.parameters(), *self.softmax.cluster_parameters()]
-
-
-@dataclass(frozen=True, slots=True)
-class StepSoftmax:
-    """The softmax of one step: the rows it touches, and for each direction its negatives (None: all words)."""
-
-    rows: Tensor  # [Q] word ids, increasing
-    negatives: tuple[Negatives, ...] | None
-    words: int  # V
-    cutoffs: tuple[int, ...] = ()  #: of an adaptive softmax
-
-    def loss(self, direction: int, h: Tensor, rows: Sequence[Tensor], targets: Tensor) -> Tensor:
-        """Summed loss of [R, D] outputs against [R] word ids.
-
-        ``rows`` are weight and bias of the rows of this step; then weight and bias of the clusters, if there are any.
-        """
-        weight, bias, *clusters = rows
-        if self.cutoffs:
-            return adaptive_loss(h, weight, bias, Clusters(self.cutoffs, *clusters), targets)
-        if self.negatives is None:
-            return full_loss(h, weight, bias, targets)
-        negatives = self.negatives[direction]
-        corrections = (
-            negatives.log_expected_count(targets, self.words).to(h),
-            negatives.log_expected_count(negatives.ids, self.words).to(h),
-        )
-        here = torch.searchsorted(self.rows, targets), torch.searchsorted(self.rows, negatives.ids)
-        return sampled_loss(h, weight, bias, *here, corrections)
-
-
-def full_softmax(words: int, cutoffs: tuple[int, ...] = (), device: torch.device | None = None) -> StepSoftmax:
-    """Every word competes; with ``cutoffs`` in two steps."""
-    return StepSoftmax(torch.arange(words, device=device), None, words, cutoffs)
-
-
-def sampled_softmax(words: int, targets: Tensor, negatives: tuple[Negatives, ...]) -> StepSoftmax:
-    """The targets of the whole step, and the negatives of each direction, on the device of the targets."""
-    negatives = tuple(n.to(targets.device) for n in negatives)
-    return StepSoftmax(torch.unique(torch.cat([targets, *(n.ids for n in negatives)])), negatives, words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,21 +50,6 @@ class Gradients:
             self.bias + later.bias,
             later.states,
         )
-
-
-def zero_states(bilm: BiLM, batch: PackedBatch) -> States:
-    """Every sequence of the batch at its beginning."""
-    return [
-        [cell.zero_state(reading.sizes[0]) for cell in lstm_layers(bilm, direction)]
-        for direction, reading in enumerate(batch.readings)
-    ]
-
-
-def lstm_layers(bilm: BiLM, direction: int) -> list[ProjectedLSTM]:
-    """The layers of one direction, bottom first."""
-    stack = bilm.directions[direction]
-    assert isinstance(stack, Direction)
-    return [cell for cell in stack.cells if isinstance(cell, ProjectedLSTM)]
 
 
 def compute_gradients(

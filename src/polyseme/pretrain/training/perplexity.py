@@ -1,7 +1,7 @@
 """How well a language model predicts text it has not seen: exact, with the full softmax, in both directions.
 
-A sentence of n tokens has n + 1 predictions in each direction: its tokens and the boundary at its end. The average
-of both directions is the one bilm-tf prints and the paper reports: the exponential of the mean loss.
+The same number as ``polyseme.lm.scoring`` gives, from a model that is being trained: by PyTorch, on its device, a
+likelihood for each sentence (``polyseme.lm.likelihood``).
 
 Sentences are read from a zero state, from one fixed state, or with the state of the sentence before, as training with
 windows reads them: the forward direction never reads ``</S>``, the backward direction never ``<S>``.
@@ -9,70 +9,27 @@ windows reads them: the forward direction never reads ``</S>``, the backward dir
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from polyseme.elmo import WARM_TEXT
+from polyseme.card_choices import WARM_TEXT
+from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.lstm import CellState
 from polyseme.nn.softmax import target_log_probabilities
 from polyseme.pretrain.training.batches import PackedBatch, Reading, Types, TypeTable, pack_sentences
-from polyseme.pretrain.training.objective import LanguageModel, States, lstm_layers, read_without_gradient, zero_states
+from polyseme.pretrain.training.language_model import LanguageModel, States, lstm_layers, zero_states
+from polyseme.pretrain.training.objective import read_without_gradient
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
 
 #: Positions that are read together while evaluating; the result does not depend on it.
 BATCH_POSITIONS = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Likelihood:
-    """Summed losses of a text, in nats, and what they are divided by."""
-
-    forward: float = 0.0
-    backward: float = 0.0
-    predictions: int = 0  #: of one direction
-    tokens: int = 0
-    unknown: int = 0  #: tokens that are not in the vocabulary
-    bytes: int = 0  #: UTF-8 bytes of the tokens and one blank or line end after each
-
-    def __add__(self, other: Likelihood) -> Likelihood:
-        return Likelihood(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
-
-    @property
-    def perplexities(self) -> tuple[float, float, float]:
-        """Forward, backward, average."""
-        count = max(1, self.predictions)
-        losses = (self.forward / count, self.backward / count, (self.forward + self.backward) / (2 * count))
-        forward, backward, average = (math.exp(loss) if loss < 700 else math.inf for loss in losses)
-        return forward, backward, average
-
-    @property
-    def bits_per_byte(self) -> float:
-        """Of the average of both directions; an unknown token costs what ``<UNK>`` costs."""
-        return (self.forward + self.backward) / 2 / math.log(2) / max(1, self.bytes)
-
-    @property
-    def unknown_rate(self) -> float:
-        return self.unknown / max(1, self.tokens)
-
-    def to_dict(self) -> dict[str, float]:
-        """The figures that people compare."""
-        forward, backward, average = self.perplexities
-        return {
-            "forward": forward,
-            "backward": backward,
-            "average": average,
-            "bits_per_byte": self.bits_per_byte,
-            "tokens": self.tokens,
-            "unknown_rate": self.unknown_rate,
-        }
 
 
 def evaluate(
@@ -146,20 +103,20 @@ class _Typed:
         directions = model.bilm.config.directions
         types = [self.types[i] for i in chosen]
         batch = pack_sentences(types, self.table, directions=directions, share=slice(None)).to(model.device)
-        losses, finals = target_losses(model, batch, states or zero_states(model.bilm, batch), run)
-        sums = [_per_sequence(loss, batch.readings[0].sizes) for loss in losses]
-        found = [
+        found, finals = log_probabilities(model, batch, states or zero_states(model.bilm, batch), run)
+        sums = [_per_sequence(one, batch.readings[0].sizes) for one in found]
+        likelihoods = [
             Likelihood(
                 forward=float(sums[0][row]),
-                backward=float(sums[-1][row]),
+                backward=float(sums[1][row]) if directions == 2 else None,
                 predictions=len(self.sentences[i]) + 1,
                 tokens=len(self.sentences[i]),
                 unknown=int((self.table.targets(self.types[i]) == self.unknown).sum()),
-                bytes=sum(len(t.encode("utf-8", "replace")) + 1 for t in self.sentences[i]),
+                bytes=written_bytes(" ".join(self.sentences[i])),
             )
             for row, i in enumerate(chosen)
         ]
-        return found, finals
+        return likelihoods, finals
 
 
 def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
@@ -176,24 +133,24 @@ def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
 
 
 @torch.no_grad()
-def target_losses(
+def log_probabilities(
     model: LanguageModel, batch: PackedBatch, states: States, run: Runner = one_after_the_other
 ) -> tuple[list[Tensor], States]:
-    """For each direction the negative log-probability of each target [R], and the states after the batch."""
+    """For each direction the log-probability of each target [R], and the states after the batch."""
     weight, bias, clusters = model.softmax_weight(), model.softmax.bias, model.softmax.clusters()
 
-    def lose(h: Tensor, reading: Reading) -> Tensor:
-        return -target_log_probabilities(h, weight, bias, reading.targets, clusters)
+    def ask(h: Tensor, reading: Reading) -> Tensor:
+        return target_log_probabilities(h, weight, bias, reading.targets, clusters)
 
-    losses: list[list[Tensor]] = []
+    found: list[list[Tensor]] = []
     for piece in _pieces(batch):
         rows = torch.arange(piece.readings[0].sizes[0])
         outputs, finals = read_without_gradient(model, piece, _rows(states, rows), run)
         pairs = zip(outputs, piece.readings, strict=True)
-        losses.append(run([lambda h=h, reading=reading: lose(h, reading) for h, reading in pairs]))  # type: ignore[misc]
+        found.append(run([lambda h=h, reading=reading: ask(h, reading) for h, reading in pairs]))  # type: ignore[misc]
         states = [[CellState(h.clone(), c.clone()) for h, c in layers] for layers in states]
         _put_rows(states, rows, finals)
-    return [torch.cat(parts) for parts in zip(*losses, strict=True)], states
+    return [torch.cat(parts) for parts in zip(*found, strict=True)], states
 
 
 def _pieces(batch: PackedBatch) -> Iterator[PackedBatch]:

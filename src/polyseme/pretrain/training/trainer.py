@@ -25,28 +25,19 @@ import torch
 from torch import Tensor
 
 from polyseme.errors import JobError
+from polyseme.lm.likelihood import Likelihood
 from polyseme.nn.dropout import keep_mask
 from polyseme.nn.moving_average import MovingAverage
 from polyseme.nn.softmax import draw_negatives
 from polyseme.pretrain.recipe import OptimizerChoice, Recipe
 from polyseme.pretrain.training.batches import PackedBatch
 from polyseme.pretrain.training.distributed import Processes
-from polyseme.pretrain.training.objective import (
-    Dropout,
-    Gradients,
-    LanguageModel,
-    States,
-    StepSoftmax,
-    compute_gradients,
-    compute_softmax_gradients,
-    full_softmax,
-    sampled_softmax,
-    zero_states,
-)
+from polyseme.pretrain.training.language_model import LanguageModel, States, zero_states
+from polyseme.pretrain.training.objective import Dropout, Gradients, compute_gradients, compute_softmax_gradients
 from polyseme.pretrain.training.optimizer import Adagrad, AdamSettings, AdamW, Optimizer, clip_norm
 from polyseme.pretrain.training.parallel import Runner
-from polyseme.pretrain.training.perplexity import Likelihood
 from polyseme.pretrain.training.sampler import Sampler
+from polyseme.pretrain.training.step_softmax import StepSoftmax, full_softmax, sampled_softmax
 
 #: Steps between two updates of the moving average, which reads and writes all weights.
 AVERAGE_EVERY = 8
@@ -255,7 +246,7 @@ def look_at_held_out_text(training: Training, validate: Validate) -> Iterator[Ev
     with training.average.in_place():
         likelihood = validate(training)
         yield Looked(likelihood)
-        perplexity = training.processes.agree(likelihood.perplexities[2])
+        perplexity = training.processes.agree(likelihood.perplexity)
         was_frozen = training.validated_at < training.recipe.budget.softmax_tokens
         training.validated_at = training.tokens
         if perplexity < training.best:
