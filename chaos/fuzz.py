@@ -15,7 +15,6 @@ import json
 import multiprocessing
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -86,6 +85,8 @@ def fuzz(surface: Surface, numbers: Sequence[int], seed: int, place: Path) -> Ta
 
 
 def _read_batch(surface: Surface, numbers: Sequence[int], seed: int, good: Path, place: Path, log: Path) -> None:
+    import resource  # not on Windows, where saved mutants are read all the same
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, held + MEMORY))

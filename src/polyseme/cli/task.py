@@ -20,19 +20,13 @@ from polyseme.cli.options import (
     from_everywhere,
     keep_existing,
 )
+from polyseme.cli.task_inputs import answers, json_lines
 from polyseme.cli.task_output import print_scores, print_summary, shown_training, write_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from polyseme.tasks.data_files import DataFiles
     from polyseme.tasks.definition import Definition, Preset
     from polyseme.tasks.trained_task import Task
-
-#: What a file holds, by the end of its name; any other is in the task's own format, and a text may turn out to be.
-KINDS = {".txt": "text", "": "text", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-#: Lines that tell whether it is: few, so that a line further down that does not fit is refused with its number.
-HEAD = 200
 
 
 def train(
@@ -290,9 +284,9 @@ def predict(
     keep_existing(out, overwrite=overwrite)
     task = _load(run, model, options_file, device, threads)
     if style == "task":
-        pieces = task.definition.write(_answers(task, inputs, kind))
+        pieces = task.definition.write(answers(task, inputs, kind))
     else:
-        pieces = _json_lines(task, inputs, kind)
+        pieces = json_lines(task, inputs, kind)
     write_pieces(pieces, out)
 
 
@@ -302,110 +296,3 @@ def _load(run: Path, model: str | None, options: str | None, device: str, thread
 
     use_threads(threads)
     return Task.load(str(run), model=model, options=options, device=device)
-
-
-def _answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, Any]]:
-    """(example, prediction) of everything in the inputs."""
-    items = _given(task, inputs, kind)
-    if items is None:
-        return task.answer(task.definition.read_to_predict(Path(inputs), task.split))
-    return task.answer(example for place, _, item in items for example in task.examples(item, place))
-
-
-def _given(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[str, dict[str, Any], Any]] | None:
-    """What to predict of, with its place and its line; None for a file in the task's own format."""
-    from polyseme.cli.score import names_a_file
-    from polyseme.errors import InputError
-
-    if kind != "task" and not names_a_file(inputs):
-        return iter([("", {}, _item(inputs, kind, "the text"))])
-    if kind != "task" and inputs != "-" and not Path(inputs).exists():
-        raise InputError(f"{inputs} does not exist; if it is a text and no file, give it on standard input (-)")
-    kind = kind or _kind_of(inputs, task)
-    return None if kind == "task" else _items(inputs, kind)
-
-
-def _kind_of(name: str, task: Task) -> str:
-    from polyseme.text.compression import without_compression
-
-    if name == "-":
-        return "text"
-    if Path(name).is_dir():
-        return "task"
-    kind = KINDS.get(Path(without_compression(name)).suffix.lower(), "task")
-    if kind == "text" and Path(name).is_file() and _begins_in_task_format(name, task):  # a pipe is read only once
-        return "task"
-    return kind
-
-
-def _begins_in_task_format(name: str, task: Task) -> bool:
-    """Whether the task could be trained on the first lines of a file; a single line is a text, whatever it ends in."""
-    from itertools import islice
-    from tempfile import TemporaryDirectory
-
-    from polyseme.errors import InputError
-    from polyseme.text.compression import open_bytes
-    from polyseme.text.lines import read_lines
-
-    with open_bytes(name) as stream:
-        lines = _whole_sentences(list(islice(read_lines(stream, name), HEAD)))
-    if lines and lines[0].startswith("#begin document"):  # of CoNLL-2012, perhaps a longer one than this beginning
-        return True
-    if sum(bool(line.strip()) for line in lines) < 2:
-        return False
-    with TemporaryDirectory() as folder:
-        head = Path(folder) / "head"
-        head.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        try:
-            task.definition.read_to_predict(head, task.split)
-        except InputError:
-            return False
-    return True
-
-
-def _whole_sentences(lines: list[str]) -> list[str]:
-    """The beginning of a file up to its last empty line, where the file goes on behind it."""
-    empty = [number for number, line in enumerate(lines) if not line.strip()]
-    return lines[: empty[-1]] if empty and len(lines) == HEAD else lines
-
-
-def _items(name: str, kind: str) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """What the lines of a file hold, each with its place and its number: texts, lists of tokens, or JSON."""
-    from polyseme.text.compression import open_bytes
-    from polyseme.text.lines import read_lines
-
-    with open_bytes(name) as stream:
-        for number, line in enumerate(read_lines(stream, name), start=1):
-            place = f"{'standard input' if name == '-' else name}, line {number}"
-            if line.strip():
-                yield place, {"line": number}, _item(line, kind, place)
-
-
-def _item(line: str, kind: str | None, place: str) -> Any:
-    """What a line holds: a text, a list of tokens, or JSON."""
-    import json
-
-    from polyseme.errors import InputError
-
-    if kind != "jsonl":
-        return line.split() if kind == "tokens" else line
-    try:
-        item = json.loads(line)
-        if "\\u" in line:
-            json.dumps(item, ensure_ascii=False).encode()  # half of a surrogate pair could not be written again
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place} is not JSON ({error})") from None
-    return item
-
-
-def _json_lines(task: Task, inputs: str, kind: str | None) -> Iterator[str]:
-    import json
-
-    items = _given(task, inputs, kind)
-    records: Iterator[dict[str, Any]]
-    if items is None:
-        records = (task.definition.record(*pair) for pair in _answers(task, inputs, "task"))
-    else:
-        records = task.records(items)
-    for record in records:
-        yield json.dumps(record, ensure_ascii=False) + "\n"
