@@ -17,10 +17,9 @@ import typer
 from typer.core import TyperCommand
 
 from polyseme import __version__
-from polyseme.cli.bars import shown_progress
+from polyseme.cli.bars import shown_downloads, shown_progress
 from polyseme.cli.convert import convert
 from polyseme.cli.demo import demo
-from polyseme.cli.download_bar import shown_downloads
 from polyseme.cli.embed import embed
 from polyseme.cli.evaluate import evaluate
 from polyseme.cli.export import export

@@ -1,6 +1,6 @@
 """Progress as a person sees it: a bar on a terminal, a line a minute where there is none, nothing with --quiet.
 
-The library only reports events; this is the one place that draws them.
+A file that is downloaded has a bar of its own. The library only reports events; this is the one place that draws them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import typer
 
+from polyseme.formats.releases.reports import DownloadReport, LinePrinter, reporting_to
 from polyseme.jobs.progress import Progress, reporting_progress
 
 if TYPE_CHECKING:
@@ -117,3 +119,66 @@ def shown_duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, hours = seconds / 60, seconds / 3600
     return f"{minutes:.0f} min" if minutes < 100 else f"{hours:.1f} h"
+
+
+@contextmanager
+def shown_downloads(quiet: bool) -> Iterator[None]:
+    """Downloads of the block are shown on standard error."""
+    drawing = _Downloads()
+    try:
+        with reporting_to(_say_nothing if quiet else drawing):
+            yield
+    finally:
+        drawing.stop()
+
+
+def _say_nothing(report: DownloadReport) -> None:
+    pass
+
+
+class _Downloads:
+    """Draws on a terminal, prints lines elsewhere; which of the two it is shows at the first report."""
+
+    def __init__(self) -> None:
+        self._bar: RichProgress | None = None
+        self._lines: LinePrinter | None = None
+
+    def __call__(self, report: DownloadReport) -> None:
+        if self._bar is None and self._lines is None:
+            self._begin()
+        if self._lines is not None:
+            self._lines(report)
+        elif self._bar is not None:
+            self._draw(self._bar, report)
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _begin(self) -> None:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        if not console.is_terminal:
+            self._lines = LinePrinter()
+            return
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self._bar = RichProgress(*columns, TimeRemainingColumn(), console=console, transient=True)
+        self._bar.start()
+
+    def _draw(self, bar: RichProgress, report: DownloadReport) -> None:
+        if report.stage == "note":
+            bar.stop()
+            typer.echo(f"polyseme: {report.text}", err=True)
+            bar.start()
+            return
+        if report.stage == "begin":
+            for task in bar.task_ids:
+                bar.remove_task(task)
+            title = f"{report.release}: {report.file} from {urlsplit(report.url).netloc}"
+            bar.add_task(title, total=report.total, completed=report.done)
+        elif bar.task_ids:
+            bar.update(bar.task_ids[-1], completed=report.done, total=report.total)

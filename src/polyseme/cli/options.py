@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -79,3 +80,13 @@ def keep_existing(*outputs: Path | None, overwrite: bool) -> None:
 def from_everywhere(name: str) -> str:
     """A path that exists as it is from everywhere, so that it is found again later; any other name as it is."""
     return str(Path(name).resolve()) if Path(name).exists() else name
+
+
+def use_threads(threads: int | None) -> None:
+    """--threads of verbs that compute with PyTorch: for it, and for engines and processes that start from now on."""
+    if threads is None:
+        return
+    import torch
+
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    torch.set_num_threads(threads)

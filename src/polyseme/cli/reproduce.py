@@ -67,7 +67,7 @@ def reproduce(
         return
     if data is None:
         raise typer.BadParameter("give the folder that holds the data sets", param_hint="--data")
-    from polyseme.cli.torch_threads import use_threads
+    from polyseme.cli.options import use_threads
     from polyseme.elmo import Elmo
     from polyseme.reproduce.bench import Bench, check_given
     from polyseme.reproduce.budgets import BUDGETS

@@ -50,9 +50,9 @@ def tag(
 
       polyseme tag reviews.jsonl --task ner --field body --json
     """
+    from polyseme.cli.options import use_threads
     from polyseme.cli.printing import on_terminal
     from polyseme.cli.tag_output import page_of, print_columns, print_sentences
-    from polyseme.cli.torch_threads import use_threads
     from polyseme.jobs.atomic import replace_when_complete
     from polyseme.tasks.tagging import language_of, tag_documents
     from polyseme.tasks.trained_task import Task

@@ -116,7 +116,7 @@ def train(
 
       polyseme task train ner --data names --budget cpu --elmo none --set hidden=50 --out baseline
     """
-    from polyseme.cli.torch_threads import use_threads
+    from polyseme.cli.options import use_threads
     from polyseme.device import choose_device
     from polyseme.settings import read_changes, read_toml, with_values
     from polyseme.tasks.registry import find_task
@@ -291,7 +291,7 @@ def predict(
 
 
 def _load(run: Path, model: str | None, options: str | None, device: str, threads: int | None) -> Task:
-    from polyseme.cli.torch_threads import use_threads
+    from polyseme.cli.options import use_threads
     from polyseme.tasks.trained_task import Task
 
     use_threads(threads)

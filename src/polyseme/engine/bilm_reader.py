@@ -1,4 +1,8 @@
-"""What an engine offers, on whatever device it reads: sentences of tokens in, the layers of the biLM out."""
+"""What an engine offers, on whatever device it reads: sentences of tokens in, the layers of the biLM out.
+
+No vector leaves it that is not made of finite numbers, or whose length is not finite. Weights can be finite, and still
+so large that a product of them is not: what can be seen of that at load is refused there, the rest here.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,13 @@ import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.engine.state import ReadingState
+from polyseme.errors import FormatError
 from polyseme.jobs.progress import Work
 
 Floats = npt.NDArray[np.float32]
+
+#: The squares of larger values cannot be added up in float32. Real vectors stay below 100.
+LARGEST_VALUE = 1e15
 
 
 class BiLMReader(ABC):
@@ -33,7 +41,9 @@ class BiLMReader(ABC):
         ``start`` is the state each sentence starts from, one row per sentence; by default zero. ``progress`` is told
         positions as they are done.
         """
-        return self._read(sentences, start, None, keep_boundaries, progress)
+        layers = self._read(sentences, start, None, keep_boundaries, progress)
+        refuse_infinite(layers, sentences, keep_boundaries)
+        return layers
 
     def encode_carrying(
         self,
@@ -45,7 +55,9 @@ class BiLMReader(ABC):
     ) -> tuple[list[Floats], ReadingState]:
         """The same, and the state after each sentence."""
         final = ReadingState.zero(self.config, len(sentences))
-        return self._read(sentences, start, final, keep_boundaries, progress), final
+        layers = self._read(sentences, start, final, keep_boundaries, progress)
+        refuse_infinite(layers, sentences, keep_boundaries)
+        return layers, final
 
     @abstractmethod
     def _read(
@@ -56,3 +68,16 @@ class BiLMReader(ABC):
         keep_boundaries: bool,
         progress: Work | None,
     ) -> list[Floats]: ...
+
+
+def refuse_infinite(layers: Sequence[Floats], sentences: Sequence[Sequence[str]], boundaries: bool) -> None:
+    """``layers``: of each sentence [L+1, N, W], or [L+1, N+2, W] with its boundaries."""
+    for values, sentence in zip(layers, sentences, strict=True):
+        if values.size and not (values.max() < LARGEST_VALUE and values.min() > -LARGEST_VALUE):  # NaN is neither
+            layer, place, _ = np.argwhere(~(np.abs(values) < LARGEST_VALUE))[0].tolist()
+            tokens = ["the sentence's begin", *map(repr, sentence), "the sentence's end"]
+            token = tokens[place if boundaries else place + 1]
+            raise FormatError(
+                f"the vector of {token[:60]} in layer {layer} is not made of finite numbers, or of far too large ones: "
+                "weights of the model are damaged; get the model again"
+            )

@@ -19,7 +19,6 @@ from polyseme.engine.bilm_reader import BiLMReader, Floats
 from polyseme.engine.blas import one_blas_thread
 from polyseme.engine.compiled import CompiledDirection
 from polyseme.engine.compiled_tokens import CompiledTokenEncoder
-from polyseme.engine.finite import refuse_infinite
 from polyseme.engine.plan import plan_batches
 from polyseme.engine.pool import Job, Pool, check_threads
 from polyseme.engine.reading_job import ReadingJob
@@ -126,7 +125,6 @@ class Engine(BiLMReader):
                 for direction in range(config.directions)
             ]
             self.pool.run(jobs, threads)
-            refuse_infinite(layers, sentences, keep_boundaries)
         return layers
 
     def _job(self, reading: ReadingJob, progress: Work | None) -> Job:

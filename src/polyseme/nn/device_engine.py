@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from polyseme.engine.bilm_reader import BiLMReader, Floats
-from polyseme.engine.finite import refuse_infinite
 from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
 from polyseme.engine.pool import Pool, check_threads
 from polyseme.engine.state import ReadingState
@@ -57,7 +56,6 @@ class DeviceEngine(BiLMReader):
                 final.c[:, :, batch.sentences] = output.state.c.cpu().numpy()
             if progress is not None:
                 progress.advance(batch.positions)
-        refuse_infinite(layers, sentences, keep_boundaries)
         return layers
 
     def _run_batch(self, batch: Batch, sentences: Sequence[Sequence[str]], start: ReadingState | None) -> BiLMOutput:

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from polyseme.errors import JobError
 from polyseme.lm.likelihood import Likelihood
@@ -258,8 +257,3 @@ def look_at_held_out_text(training: Training, validate: Validate) -> Iterator[Ev
 
 def take(batches: Iterator[PackedBatch], count: int) -> list[PackedBatch]:
     return [next(batches) for _ in range(count)]
-
-
-def model_tensors(model: LanguageModel) -> dict[str, Tensor]:
-    """All weights by name, for a checkpoint."""
-    return {name: tensor.detach() for name, tensor in model.state_dict().items()}
