@@ -196,7 +196,7 @@ def test_bytes_are_those_of_the_text_as_written(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("the  cat.\n\nдом\n", encoding="utf-8")
     found = totals(evaluate_files(small_lm(), [tmp_path / "a.txt"], lang="en")).popitem()[1]
     assert found.bytes == len("the  cat.\n") + len("дом\n".encode())
-    assert found.bits_per_byte == pytest.approx((found.forward + found.backward) / 2 / math.log(2) / found.bytes)
+    assert found.bits_per_byte == pytest.approx(-(found.forward + found.backward) / 2 / math.log(2) / found.bytes)
 
 
 def test_the_average_is_the_exponential_of_the_mean_loss() -> None:
