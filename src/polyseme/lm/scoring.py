@@ -225,4 +225,3 @@ def _or_null(values: Doubles | None, here: slice) -> list[float | None] | None:
 
 def _joined(parts: list[Doubles]) -> Doubles:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.float64)
-

@@ -117,7 +117,7 @@ def test_score_and_evaluate_agree(tmp_path: Path, state: State) -> None:
     stored = small_lm()
     (tmp_path / "a.txt").write_text(TEXT)
     (found,) = totals(evaluate_files(stored, [tmp_path / "a.txt"], state=state)).values()
-    scores = score(Elmo(stored, device="cpu", state=state), TEXT.splitlines())
+    scores = score(Elmo(stored, device="cpu", state=state), TEXT.splitlines(), unknown="score")
     assert found.forward == pytest.approx(sum(one.total.forward for one in scores), abs=1e-4)
     assert found.backward == pytest.approx(sum(one.total.backward or 0 for one in scores), abs=1e-4)
     assert (found.tokens, found.unknown, found.bytes) == tuple(
