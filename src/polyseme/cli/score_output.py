@@ -28,7 +28,7 @@ UNKNOWN = "[dim]unknown[/dim]"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoredRow:
     """A token, or a boundary of a sentence."""
 
     sentence: int
@@ -121,15 +121,15 @@ def print_sentence_table(scored: Scored) -> None:
     print_table(table)
 
 
-def _rows(score: Score) -> Iterator[Row]:
+def _rows(score: Score) -> Iterator[ScoredRow]:
     """Every token, and the boundaries of every sentence."""
     no_span = (None, None)
     for number, (first, stop) in enumerate(score.sentences):
         if score.begins is not None:
-            yield Row(number, BEGIN, no_span, False, None, float(score.begins[number]), None, None)
+            yield ScoredRow(number, BEGIN, no_span, False, None, float(score.begins[number]), None, None)
         for n in range(first, stop):
             begin, end = score.offsets[n].tolist()
-            yield Row(
+            yield ScoredRow(
                 number,
                 score.tokens[n],
                 (begin, end),
@@ -139,7 +139,7 @@ def _rows(score: Score) -> Iterator[Row]:
                 _at(score.entropy, n),
                 _at(score.backward_entropy, n),
             )
-        yield Row(number, END, no_span, False, float(score.ends[number]), None, None, None)
+        yield ScoredRow(number, END, no_span, False, float(score.ends[number]), None, None, None)
 
 
 def _words(scored: Scored) -> Iterator[tuple[str, ScoredWord]]:
