@@ -199,8 +199,23 @@ def mutate_compressed(name: str, data: bytes, chance: random.Random) -> bytes:
     return bytes(module.compress(mutate(name.rsplit(".", 1)[0], module.decompress(data), chance)))
 
 
+def mutate_words(data: bytes, chance: random.Random) -> bytes:
+    """Numbers at even places that become small, huge, addresses within the file, or numbers of other places."""
+    content = bytearray(data)
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        width = chance.choice((1, 2, 4, 8))
+        place, other = (width * chance.randrange(len(content) // width) for _ in range(2))
+        values = (0, 1, 2, 8, 16, 24, 40, 64, 255, 2**16 - 1, 2**32 - 1, 2**64 - 1, place & -8, other & -8)
+        number = chance.choice(values) & (1 << 8 * width) - 1
+        new = number.to_bytes(width, "little") if chance.random() < 0.5 else content[other : other + width]
+        content[place : place + width] = new
+    return bytes(content)
+
+
 def mutate_hdf5(name: str, data: bytes, chance: random.Random) -> bytes:
-    """Arrays that are renamed, have another shape, type or storage; groups within groups; links."""
+    """Addresses and sizes; arrays that are renamed, have another shape, type or storage; nested groups; links."""
+    if chance.random() < 0.5:
+        return mutate_words(data, chance)
     import h5py
     import numpy as np
 

@@ -17,16 +17,19 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
-from h5py import h5a, h5d, h5p, h5s, h5t
+from h5py import h5a, h5d, h5o, h5p, h5s, h5t
 
 from polyseme.embed.records import Contents, Record, describe, from_description
 from polyseme.errors import InputError
-from polyseme.formats.hdf5_heaps import check_heaps
+from polyseme.formats.hdf5_structure import Structure, open_structure
+from polyseme.formats.hdf5_texts import TextReader
 from polyseme.formats.hdf5_walk import walk_hdf5
 
 if TYPE_CHECKING:
@@ -137,58 +140,92 @@ class _RecordWriter:
 def read(path: Path) -> Iterator[Record]:
     """Also reads what AllenNLP itself wrote: then the id is the key, and tokens are known where the text is."""
     most = LARGEST_EXPANSION * path.stat().st_size
-    with _open(path) as file:
-        ours = "polyseme" in file.attrs
-        texts = {} if ours else _texts(file)
-        by_sentence = ours and json.loads(file.attrs["polyseme"]).get("keys") == "sentences"
-        for number, key in enumerate(_in_order(file) if by_sentence else _keys(file)):
-            dataset = file[key]
+    with _open(path) as reader:
+        file, ours = reader.file, "polyseme" in reader.file.attrs
+        texts = {} if ours else _texts(reader)
+        by_sentence = ours and json.loads(reader.text(file, "polyseme")).get("keys") == "sentences"
+        for number, key in enumerate(_in_order(reader) if by_sentence else _keys(reader)):
+            dataset = reader.array(key)
             if dataset.nbytes > most:
                 raise InputError(f"{path} promises {dataset.nbytes:,} bytes of vectors for {key!r}; it was not read")
-            described, values = dataset.attrs.get("record"), dataset[()]
-            if described is not None:
-                yield from_description(described, values)
+            values = dataset[()]
+            if "record" in dataset.attrs:
+                yield from_description(reader.text(dataset, "record"), values)
             else:
                 yield _foreign_record(number, key, texts, values)
 
 
 def about(path: Path) -> dict[str, Any] | None:
-    with _open(path) as file:
-        described = file.attrs.get("polyseme")
-        return None if described is None else json.loads(described)
+    with _open(path) as reader:
+        found = "polyseme" in reader.file.attrs
+        return json.loads(reader.text(reader.file, "polyseme")) if found else None
 
 
-def _open(path: Path) -> h5py.File:
+@dataclass(frozen=True)
+class _OpenFile:
+    """A file, and its structure, which is looked at before libhdf5 follows it."""
+
+    file: h5py.File
+    structure: Structure
+    texts: TextReader
+
+    def check(self, item: Any) -> None:
+        self.structure.check(h5o.get_info(item.id).addr)
+
+    def array(self, key: str) -> Any:
+        dataset = self.file[key]
+        if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in "fiu":
+            raise InputError(f"{key!r} is no array of numbers")
+        self.check(dataset)
+        return dataset
+
+    def text(self, item: Any, name: str) -> str:
+        found = self.texts.attribute(h5o.get_info(item.id).addr, name)
+        if found is None:
+            raise InputError(f"the attribute {name!r} is not where polyseme embed writes it")
+        return found
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[_OpenFile]:
     try:
-        check_heaps(path)
-        return h5py.File(path, "r")
+        with open_structure(path) as structure:
+            structure.check_root()
+            with h5py.File(path, "r") as file:
+                yield _OpenFile(file, structure, TextReader(structure))
     except OSError as error:
         raise InputError(f"{path} is not an HDF5 file that can be read ({' '.join(str(error).split())})") from None
 
 
-def _keys(file: h5py.File) -> Iterator[str]:
+def _keys(reader: _OpenFile) -> Iterator[str]:
     """The numbers in their order, or, in a file keyed by sentence, every dataset."""
+    file = reader.file
     count = len(file) - (_INDEX in file)
     if count and all(str(number) in file for number in (0, count - 1)):
         return (str(number) for number in range(count))
     # A key is a sentence, and every slash in it makes a group.
-    return (key for key, _ in walk_hdf5(file, "it", deepest=1000) if key != _INDEX)
+    walked = walk_hdf5(file, "it", deepest=1000, check=reader.check)
+    return (key for key, _ in walked if key != _INDEX)
 
 
-def _in_order(file: h5py.File) -> list[str]:
+def _in_order(reader: _OpenFile) -> list[str]:
     """The keys of a file of ours that is keyed by sentence: HDF5 sorts them, the records know their places."""
     places: dict[str, tuple[int, int]] = {}
-    for key in _keys(file):
-        told = json.loads(file[key].attrs["record"])
+    for key in _keys(reader):
+        told = json.loads(reader.text(reader.file[key], "record"))
         places[key] = told["document"], told["sentence"]
     return sorted(places, key=places.__getitem__)
 
 
-def _texts(file: h5py.File) -> dict[str, str]:
+def _texts(reader: _OpenFile) -> dict[str, str]:
     """key → sentence, as far as ``sentence_to_index`` tells."""
-    if _INDEX not in file:
+    if _INDEX not in reader.file:
         return {}
-    return {key: text for text, key in json.loads(file[_INDEX][0]).items()}
+    index = reader.file[_INDEX]
+    place = index.id.get_offset()
+    if place is None or index.shape != (1,) or h5py.check_string_dtype(index.dtype) is None:
+        raise InputError(f"{_INDEX!r} is not one text, as AllenNLP writes it")
+    return {key: text for text, key in json.loads(reader.texts.at(place)).items()}
 
 
 def _foreign_record(number: int, key: str, texts: dict[str, str], values: np.ndarray[Any, Any]) -> Record:

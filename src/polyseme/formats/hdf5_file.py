@@ -12,15 +12,16 @@ import numpy as np
 
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import Array, ArrayFile, Floats
+from polyseme.formats.hdf5_structure import SIGNATURE, open_structure
 from polyseme.formats.hdf5_walk import walk_hdf5
-
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[ArrayFile]:
     """The arrays of an HDF5 file, by their paths in it; they can be read while the block lasts."""
     try:
+        with open_structure(path) as structure:
+            structure.check_all()
         with h5py.File(path, "r") as file:
             yield ArrayFile(path.name, _arrays(file, path.name), path.stat().st_size)
     except (OSError, RuntimeError, KeyError, ValueError) as error:

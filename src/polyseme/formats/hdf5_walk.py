@@ -6,7 +6,7 @@ seconds, and twice as many minutes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import h5py
@@ -17,8 +17,13 @@ DEEPEST = 64  # groups within each other; weights have six
 MOST_OBJECTS = 1_000_000
 
 
-def walk_hdf5(file: h5py.File, title: str, *, deepest: int = DEEPEST) -> Iterator[tuple[str, Any]]:
-    """(path, dataset), depth first; links to elsewhere are not followed, so nothing outside the file is reached."""
+def walk_hdf5(
+    file: h5py.File, title: str, *, deepest: int = DEEPEST, check: Callable[[h5py.Group], None] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """(path, dataset), depth first; links to elsewhere are not followed, so nothing outside the file is reached.
+
+    ``check`` sees a group before anything is looked up in it.
+    """
     open_groups: list[tuple[str, h5py.Group, Iterator[str]]] = [("", file, iter(file))]
     seen = 0
     while open_groups:
@@ -38,4 +43,6 @@ def walk_hdf5(file: h5py.File, title: str, *, deepest: int = DEEPEST) -> Iterato
         elif isinstance(item, h5py.Group):
             if len(open_groups) > deepest:
                 raise FormatError(f"{title} has more than {deepest} groups within each other; it was not read")
+            if check is not None:
+                check(item)
             open_groups.append((f"{prefix}{name}/", item, iter(item)))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from polyseme.errors import FormatError
 from polyseme.formats.bilm_tf import load_bilm_tf
-from polyseme.formats.hdf5_file import SIGNATURE, open_hdf5
+from polyseme.formats.hdf5_file import open_hdf5
+from polyseme.formats.hdf5_structure import SIGNATURE
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import StoredModel
 

@@ -1,0 +1,182 @@
+"""What libhdf5 follows in a file without looking back, followed once before it does.
+
+    superblock → the header of the root group → messages, among them
+        a symbol table    a tree of names, whose leaves lead to the headers of more groups and arrays, and their heap
+        a layout          a tree of the chunks of an array
+
+libhdf5 trusts these addresses. Free room in a heap that leads to itself holds it for ever, and a tree whose node is its
+own child ends the process. So both are refused here. This is the older layout, which h5py writes unless it is asked for
+another, and in which every release of weights is. The newer one keeps checksums, and is read as it is.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+UNDEFINED = (1 << 64) - 1  #: an address of nothing
+ATTRIBUTE = 0x0C
+_LAYOUT, _CONTINUATION, _SYMBOL_TABLE = 0x08, 0x10, 0x11
+_NO_FREE_ROOM = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderMessage:
+    """A piece of the header of a group or an array."""
+
+    kind: int
+    start: int  #: of its content, in the file
+    size: int
+
+
+class Structure:
+    """The addresses in a file; ValueError where one leads nowhere, or round in a circle."""
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self._data = data
+        self._steps = 1000 + 4 * len(data)  # what lies side by side can be visited many times, what overlaps cannot
+        self.base = _superblock(data)  #: where addresses count from
+
+    def check_root(self) -> int | None:
+        """The address of the root group, which is checked; None for a file in the newer layout."""
+        version = self._data[self.base + 8]
+        if version > 1:
+            return None
+        if self._data[self.base + 13 : self.base + 15] != b"\x08\x08":
+            raise damaged(self.base + 13, "addresses do not have 8 bytes")
+        if self.unpack("<Q", self.base + (40 if version == 0 else 44))[0] > len(self._data):
+            raise ValueError("it is truncated")
+        entry = self.base + (56 if version == 0 else 60)
+        _, root, cached, _, tree, heap = self.unpack("<QQIIQQ", entry)
+        if cached == 1:  # libhdf5 may take these instead of those in the header
+            self._check_symbol_table(tree, heap)
+        self.check(root)
+        return int(root)
+
+    def check_all(self) -> None:
+        """Every group and array that can be reached."""
+        root = self.check_root()
+        pending, seen = [] if root is None else [root], set[int]()
+        while pending:
+            if (address := pending.pop()) not in seen:
+                seen.add(address)
+                pending += self.check(address)
+
+    def check(self, address: int) -> list[int]:
+        """One group or array by its address; those that stand directly in it."""
+        inner: list[int] = []
+        for message in self.messages(address):
+            if message.kind == _SYMBOL_TABLE:
+                inner += self._check_symbol_table(*self.unpack("<QQ", message.start))
+            elif message.kind == _LAYOUT and self._data[message.start : message.start + 2] == b"\x03\x02":
+                dimensions, tree = self.unpack("<BQ", message.start + 2)
+                for _ in self._leaves(tree, kind=1, key=8 + 8 * dimensions):
+                    pass
+        return inner
+
+    def messages(self, address: int) -> Iterator[HeaderMessage]:
+        """The header at an address; nothing for one in the newer layout."""
+        at = self.base + address
+        if self._data[at : at + 4] == b"OHDR":
+            return
+        version, size = self.unpack("<B7xI", at)
+        if version != 1:
+            raise damaged(at, "no header of a group or an array")
+        blocks = [(at + 16, size)]
+        for start, length in blocks:
+            end = min(start + length, len(self._data))
+            while start + 8 <= end:
+                kind, size = self.unpack("<HH", start)
+                if kind == _CONTINUATION:
+                    address, length = self.unpack("<QQ", start + 8)
+                    blocks.append((self.base + address, length))
+                else:
+                    yield HeaderMessage(kind, start + 8, size)
+                start += 8 + size
+
+    def unpack(self, form: str, start: int) -> tuple[int, ...]:
+        """Numbers of the file; there are only so many of them."""
+        self._steps -= 1
+        if start + struct.calcsize(form) > len(self._data):
+            raise damaged(start, "an address behind the end")
+        if self._steps < 0:
+            raise damaged(start, "parts that lie within each other")
+        return struct.unpack_from(form, self._data, start)
+
+    def content(self, start: int, size: int) -> bytes:
+        """Bytes of the file."""
+        if start + size > len(self._data):
+            raise damaged(start, "an address behind the end")
+        return self._data[start : start + size]
+
+    def _check_symbol_table(self, tree: int, heap: int) -> list[int]:
+        self._check_heap(heap)
+        return [inner for leaf in self._leaves(tree, kind=0, key=8) for inner in self._entries(leaf)]
+
+    def _entries(self, address: int) -> Iterator[int]:
+        at = self.base + address
+        if self.content(at, 4) != b"SNOD":
+            raise damaged(at, "no table of names")
+        (count,) = self.unpack("<H", at + 6)
+        for number in range(count):
+            _, header, cached, _, _, heap = self.unpack("<QQIIQQ", at + 8 + 40 * number)
+            if cached == 1:
+                self._check_heap(heap)
+            if header != UNDEFINED and cached != 2:  # 2: a link by name
+                yield header
+
+    def _check_heap(self, address: int) -> None:
+        """The names of a group: their free room is a list that must end."""
+        at = self.base + address
+        if self.content(at, 4) != b"HEAP":
+            raise damaged(at, "no heap of names")
+        size, free, start = self.unpack("<QQQ", at + 8)
+        for _ in range(size // 16 + 1):
+            if free == _NO_FREE_ROOM:
+                return
+            free, _ = self.unpack("<QQ", self.base + start + min(free, len(self._data)))
+        raise damaged(at, "free room that leads to itself")
+
+    def _leaves(self, address: int, *, kind: int, key: int) -> Iterator[int]:
+        """What the lowest nodes of a tree lead to."""
+        pending: list[tuple[int, int | None]] = [] if address == UNDEFINED else [(address, None)]
+        while pending:
+            address, expected = pending.pop()
+            at = self.base + address
+            found, level, count = self.unpack("<BBH", at + 4)
+            if self.content(at, 4) != b"TREE" or found != kind:
+                raise damaged(at, "no node of a tree")
+            if expected is not None and level != expected:
+                raise damaged(at, "a node of a tree on the wrong level")
+            for number in range(count):
+                (child,) = self.unpack("<Q", at + 24 + key + (key + 8) * number)
+                if level:
+                    pending.append((child, level - 1))
+                else:
+                    yield child
+
+
+def damaged(place: int, what: str) -> ValueError:
+    return ValueError(f"{what}, at byte {place:,}")
+
+
+def _superblock(data: mmap.mmap) -> int:
+    """Where the file begins: at byte 0, or at 512, 1024, … behind what somebody put before it."""
+    start = 0
+    while start + 64 <= len(data):
+        if data[start : start + 8] == SIGNATURE:
+            return start
+        start = 2 * start or 512
+    raise OSError("it does not begin as HDF5 does")
+
+
+@contextmanager
+def open_structure(path: Path) -> Iterator[Structure]:
+    """The structure of a file, while the block lasts."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        yield Structure(data)
