@@ -60,6 +60,7 @@ EXCEPTIONS = {
 
 #: The package itself hands out its public names and has no place; it imports them on first use.
 PACKAGE = "polyseme"
+HOMES = {name: home for home, names in polyseme._HOME.items() for name in names}
 
 
 def module_name(path: Path) -> str:
@@ -118,7 +119,7 @@ def wrong_imports(module: str, text: str, *, is_folder: bool = False) -> list[st
         public = name.split(".")[1] if "." in name else ""
         if public in ("", "__version__"):
             continue  # the package itself: its version, nothing of a layer
-        theirs = layer_of(polyseme._HOME.get(public, name))  # `from polyseme import Elmo` is an import of its home
+        theirs = layer_of(HOMES.get(public, name))  # `from polyseme import Elmo` is an import of its home
         mine = layer_of(module)
         left = PLACE[theirs] < PLACE[mine] or theirs == mine
         if not left and not (in_function and (module, theirs) in EXCEPTIONS):

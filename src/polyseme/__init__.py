@@ -31,19 +31,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "Elmo": "polyseme.elmo",
-    "Encoding": "polyseme.encoding",
-    "BiLM": "polyseme.nn.bilm",
-    "BiLMOutput": "polyseme.nn.bilm",
-    "BiLMConfig": "polyseme.bilm_config",
-    "CharacterConfig": "polyseme.bilm_config",
-    "WordConfig": "polyseme.bilm_config",
-    "ScalarMix": "polyseme.nn.mix",
-    "ElmoRepresentations": "polyseme.nn.mix",
-    "Task": "polyseme.tasks.trained_task",
-    "Index": "polyseme.index.vector_index",
-    "Sense": "polyseme.senses.sense",
-    "SenseMap": "polyseme.senses.sense_map",
+    "polyseme.bilm_config": ("BiLMConfig", "CharacterConfig", "WordConfig"),
+    "polyseme.elmo": ("Elmo",),
+    "polyseme.encoding": ("Encoding",),
+    "polyseme.index.vector_index": ("Index",),
+    "polyseme.nn.bilm": ("BiLM", "BiLMOutput"),
+    "polyseme.nn.mix": ("ElmoRepresentations", "ScalarMix"),
+    "polyseme.senses.sense": ("Sense",),
+    "polyseme.senses.sense_map": ("SenseMap",),
+    "polyseme.tasks.trained_task": ("Task",),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME, "__version__")

@@ -25,14 +25,11 @@ if TYPE_CHECKING:
     from polyseme.compat.scalar_mix import ScalarMix as ScalarMix
 
 _HOME = {
-    "ConfigurationError": "polyseme.compat.elmo_characters",
-    "ELMoCharacterMapper": "polyseme.compat.elmo_characters",
-    "Elmo": "polyseme.compat.elmo_module",
-    "ElmoEmbedder": "polyseme.compat.elmo_embedder",
-    "ElmoTokenEmbedder": "polyseme.compat.elmo_module",
-    "ScalarMix": "polyseme.compat.scalar_mix",
-    "_ElmoBiLm": "polyseme.compat.elmo_bilm",
-    "batch_to_ids": "polyseme.compat.elmo_module",
+    "polyseme.compat.elmo_bilm": ("_ElmoBiLm",),
+    "polyseme.compat.elmo_characters": ("ConfigurationError", "ELMoCharacterMapper"),
+    "polyseme.compat.elmo_embedder": ("ElmoEmbedder",),
+    "polyseme.compat.elmo_module": ("Elmo", "ElmoTokenEmbedder", "batch_to_ids"),
+    "polyseme.compat.scalar_mix": ("ScalarMix",),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from polyseme.embed.records import read as read
 
 _HOME = {
-    "Options": "polyseme.embed.description",
-    "Record": "polyseme.embed.records",
-    "about": "polyseme.embed.records",
-    "embed_files": "polyseme.embed.job",
-    "read": "polyseme.embed.records",
+    "polyseme.embed.description": ("Options",),
+    "polyseme.embed.job": ("embed_files",),
+    "polyseme.embed.records": ("Record", "about", "read"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

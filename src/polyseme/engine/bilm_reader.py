@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,17 @@ Floats = npt.NDArray[np.float32]
 
 #: The squares of larger values cannot be added up in float32. Real vectors stay below 100.
 LARGEST_VALUE = 1e15
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRequest:
+    """What is to be read, and how."""
+
+    sentences: Sequence[Sequence[str]]
+    start: ReadingState | None  #: None: the zero state
+    final: ReadingState | None  #: filled with the states after the sentences, where they are wanted
+    keep_boundaries: bool
+    progress: Work | None
 
 
 class BiLMReader(ABC):
@@ -41,9 +53,7 @@ class BiLMReader(ABC):
         ``start`` is the state each sentence starts from, one row per sentence; by default zero. ``progress`` is told
         positions as they are done.
         """
-        layers = self._read(sentences, start, None, keep_boundaries, progress)
-        refuse_infinite(layers, sentences, keep_boundaries)
-        return layers
+        return self._checked(ReadingRequest(sentences, start, None, keep_boundaries, progress))
 
     def encode_carrying(
         self,
@@ -55,19 +65,16 @@ class BiLMReader(ABC):
     ) -> tuple[list[Floats], ReadingState]:
         """The same, and the state after each sentence."""
         final = ReadingState.zero(self.config, len(sentences))
-        layers = self._read(sentences, start, final, keep_boundaries, progress)
-        refuse_infinite(layers, sentences, keep_boundaries)
-        return layers, final
+        return self._checked(ReadingRequest(sentences, start, final, keep_boundaries, progress)), final
+
+    def _checked(self, request: ReadingRequest) -> list[Floats]:
+        layers = self._read(request)
+        refuse_infinite(layers, request.sentences, request.keep_boundaries)
+        return layers
 
     @abstractmethod
-    def _read(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: ReadingState | None,
-        final: ReadingState | None,  #: filled with the states after the sentences, where they are wanted
-        keep_boundaries: bool,
-        progress: Work | None,
-    ) -> list[Floats]: ...
+    def _read(self, request: ReadingRequest) -> list[Floats]:
+        """The layers of each sentence."""
 
 
 def refuse_infinite(layers: Sequence[Floats], sentences: Sequence[Sequence[str]], boundaries: bool) -> None:

@@ -98,7 +98,7 @@ class CompiledDirection:
         start = reading.start_states()
         before = [None, None] if start is None else [np.ascontiguousarray(part, np.float32) for part in start]
         after: list[Floats | None] = [None, None]
-        if reading.final is not None:
+        if reading.call.final is not None:
             shape = (config.layers, count)
             after = [np.empty((*shape, config.projection), np.float32), np.empty((*shape, config.cell), np.float32)]
         struct = BatchStruct(
@@ -110,7 +110,7 @@ class CompiledDirection:
             config.width,
             reading.direction * config.projection,
             reading.direction == 1,
-            reading.keep_boundaries,
+            reading.call.keep_boundaries,
             *(None if part is None else address(part) for part in (*before, *after)),
         )
         space = self._take_space(self._space_needed(stack, count))

@@ -15,7 +15,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.engine.bilm_reader import BiLMReader, Floats
+from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingRequest
 from polyseme.engine.blas import one_blas_thread
 from polyseme.engine.compiled import CompiledDirection
 from polyseme.engine.compiled_tokens import CompiledTokenEncoder
@@ -23,7 +23,6 @@ from polyseme.engine.plan import plan_batches
 from polyseme.engine.pool import Job, Pool, check_threads
 from polyseme.engine.reading_job import ReadingJob
 from polyseme.engine.recurrence import Direction
-from polyseme.engine.state import ReadingState
 from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.token_rows import KEY_BYTES, Boundary, CacheStats, Key, TokenRows
 from polyseme.engine.weights import Precision, check_precision, layer_weights, token_weights
@@ -98,29 +97,20 @@ class Engine(BiLMReader):
             encoded: Floats = self._encoder.encode(rows, np.array([self.config.row_size]))[0]
         return encoded
 
-    def _read(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: ReadingState | None,
-        final: ReadingState | None,
-        keep_boundaries: bool,
-        progress: Work | None,
-    ) -> list[Floats]:
-        config, lengths = self.config, [len(sentence) + 2 for sentence in sentences]
-        kept = [length if keep_boundaries else length - 2 for length in lengths]
+    def _read(self, request: ReadingRequest) -> list[Floats]:
+        config, lengths = self.config, [len(sentence) + 2 for sentence in request.sentences]
+        kept = [length if request.keep_boundaries else length - 2 for length in lengths]
         layers: list[Floats] = [np.empty((config.layers + 1, count, config.width), np.float32) for count in kept]
         if not layers:
             return layers
         with self._quiet():
             with self._rows_lock:
-                rows = self._rows.look_up(sentences)
+                rows = self._rows.look_up(request.sentences)
                 table = self._rows.table
             begins = list(accumulate(lengths, initial=0))
             threads = self.pool.threads if sum(lengths) * self._multiplications() >= WORTH_THREADS else 1
             jobs = [
-                self._job(
-                    ReadingJob(batch, direction, rows, begins, table, layers, keep_boundaries, start, final), progress
-                )
+                self._job(ReadingJob(batch, direction, rows, begins, table, layers, request), request.progress)
                 for batch in plan_batches(lengths, -(-threads // config.directions))
                 for direction in range(config.directions)
             ]

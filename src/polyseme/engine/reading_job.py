@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from polyseme.engine.bilm_reader import Floats, ReadingRequest
 from polyseme.engine.plan import Batch, Places
-from polyseme.engine.state import ReadingState
-
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +21,7 @@ class ReadingJob:
     begins: Sequence[int]  #: where each sentence of the call begins in ``rows``
     table: Floats  # [·, D]
     layers: Sequence[Floats]  #: for each sentence of the call [L+1, N, W], written to
-    keep_boundaries: bool
-    start: ReadingState | None  #: a row for each sentence of the call; None: zero
-    final: ReadingState | None  #: written to where it is asked for
+    call: ReadingRequest
 
     def batch_rows(self) -> Places:
         """For each position of the batch, sentence by sentence, its token's row in ``table``."""
@@ -35,13 +30,13 @@ class ReadingJob:
 
     def start_states(self) -> tuple[Floats, Floats] | None:
         """h [L, sentences, D] and c [L, sentences, H] before the batch."""
-        if self.start is None:
+        if self.call.start is None:
             return None
         rows = self.batch.sentences
-        return self.start.h[self.direction][:, rows], self.start.c[self.direction][:, rows]
+        return self.call.start.h[self.direction][:, rows], self.call.start.c[self.direction][:, rows]
 
     def keep_states(self, h: Floats, c: Floats) -> None:
         """The same after the last position of each sentence."""
-        if self.final is not None:
-            self.final.h[self.direction][:, self.batch.sentences] = h
-            self.final.c[self.direction][:, self.batch.sentences] = c
+        if self.call.final is not None:
+            self.call.final.h[self.direction][:, self.batch.sentences] = h
+            self.call.final.c[self.direction][:, self.batch.sentences] = c

@@ -120,7 +120,7 @@ class Sink:
 
     def __init__(self, reading: ReadingJob, places: Places, size: int) -> None:
         batch, columns = reading.batch, slice(reading.direction * size, (reading.direction + 1) * size)
-        self.targets = batch.targets(reading.keep_boundaries)[places]  # [slots]
+        self.targets = batch.targets(reading.call.keep_boundaries)[places]  # [slots]
         self.parts = [reading.layers[number][:, :, columns] for number in batch.sentences]  # [L+1, N, D] each
         # One sentence is written to at once: there may be no room for it twice.
         self.rows = np.concatenate(self.parts, axis=1) if len(self.parts) > 1 else self.parts[0]

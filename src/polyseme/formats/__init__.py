@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from polyseme.formats.model import StoredModel as StoredModel
 
 _HOME = {
-    "Format": "polyseme.formats.added",
-    "StoredModel": "polyseme.formats.model",
-    "load": "polyseme.formats.detect",
+    "polyseme.formats.added": ("Format",),
+    "polyseme.formats.detect": ("load",),
+    "polyseme.formats.model": ("StoredModel",),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

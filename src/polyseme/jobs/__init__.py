@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from polyseme.jobs.progress import reporting_progress as reporting_progress
 
 _HOME = {
-    "Progress": "polyseme.jobs.progress",
-    "reporting_progress": "polyseme.jobs.progress",
+    "polyseme.jobs.progress": ("Progress", "reporting_progress"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

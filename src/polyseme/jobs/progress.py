@@ -11,9 +11,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +37,19 @@ Report = Callable[[Progress], None]
 _listener: ContextVar[Report | None] = ContextVar("polyseme_progress", default=None)
 
 
-@contextmanager
-def reporting_progress(report: Report | None) -> Iterator[None]:
+def reporting_progress(report: Report | None) -> AbstractContextManager[None]:
     """Work that this thread begins within the block is told to ``report``; to nobody if it is None."""
-    token = _listener.set(report)
+    return held(_listener, report)
+
+
+@contextmanager
+def held(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """The variable has this value while the block lasts, for this thread."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _listener.reset(token)
+        variable.reset(token)
 
 
 def current_listener() -> Report:

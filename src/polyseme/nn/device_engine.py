@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from polyseme.engine.bilm_reader import BiLMReader, Floats
+from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingRequest
 from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
 from polyseme.engine.pool import Pool, check_threads
 from polyseme.engine.state import ReadingState
 from polyseme.engine.token_rows import CacheStats
 from polyseme.formats.model import StoredModel
-from polyseme.jobs.progress import Work
 from polyseme.nn.bilm import BiLM, BiLMOutput, BiLMState
 
 
@@ -27,22 +26,16 @@ class DeviceEngine(BiLMReader):
         self._most_positions = MOST_POSITIONS
         self.pool = Pool(check_threads(threads))  #: for what others compute of the layers, on the CPU
 
-    def _read(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: ReadingState | None,
-        final: ReadingState | None,
-        keep_boundaries: bool,
-        progress: Work | None,
-    ) -> list[Floats]:
+    def _read(self, request: ReadingRequest) -> list[Floats]:
+        sentences, final = request.sentences, request.final
         layers: list[Floats] = [np.empty(0, np.float32)] * len(sentences)
-        edge = slice(None) if keep_boundaries else slice(1, -1)
+        edge = slice(None) if request.keep_boundaries else slice(1, -1)
         waiting = plan_batches([len(sentence) + 2 for sentence in sentences], most=self._most_positions)
         waiting.reverse()
         while waiting:
             batch = waiting.pop()
             try:
-                output = self._run_batch(batch, sentences, start)
+                output = self._run_batch(batch, sentences, request.start)
             except torch.OutOfMemoryError:
                 if len(batch.sentences) == 1:
                     raise
@@ -54,8 +47,8 @@ class DeviceEngine(BiLMReader):
             if final is not None:
                 final.h[:, :, batch.sentences] = output.state.h.cpu().numpy()
                 final.c[:, :, batch.sentences] = output.state.c.cpu().numpy()
-            if progress is not None:
-                progress.advance(batch.positions)
+            if request.progress is not None:
+                request.progress.advance(batch.positions)
         return layers
 
     def _run_batch(self, batch: Batch, sentences: Sequence[Sequence[str]], start: ReadingState | None) -> BiLMOutput:

@@ -20,17 +20,15 @@ if TYPE_CHECKING:
     from polyseme.pretrain.training.run_plan import RunPlan as RunPlan
 
 _HOME = {
-    "TOY_TEXT": "polyseme.pretrain.toy",
-    "train_toy": "polyseme.pretrain.toy",
-    "Recipe": "polyseme.pretrain.recipe",
-    "RunPlan": "polyseme.pretrain.training.run_plan",
-    "Watch": "polyseme.pretrain.training.open_run",
-    "evaluate_files": "polyseme.pretrain.training.evaluate_files",
-    "finetune": "polyseme.pretrain.training.finetuning",
-    "load_recipe": "polyseme.pretrain.recipe",
-    "open_corpus": "polyseme.pretrain.corpus.corpus",
-    "prepare": "polyseme.pretrain.corpus.preparation",
-    "pretrain": "polyseme.pretrain.training.pretraining",
+    "polyseme.pretrain.corpus.corpus": ("open_corpus",),
+    "polyseme.pretrain.corpus.preparation": ("prepare",),
+    "polyseme.pretrain.recipe": ("Recipe", "load_recipe"),
+    "polyseme.pretrain.toy": ("TOY_TEXT", "train_toy"),
+    "polyseme.pretrain.training.evaluate_files": ("evaluate_files",),
+    "polyseme.pretrain.training.finetuning": ("finetune",),
+    "polyseme.pretrain.training.open_run": ("Watch",),
+    "polyseme.pretrain.training.pretraining": ("pretrain",),
+    "polyseme.pretrain.training.run_plan": ("RunPlan",),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

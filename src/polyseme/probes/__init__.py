@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from polyseme.probes.wsd import evaluate_senses as evaluate_senses
 
 _HOME = {
-    "BiLMVectors": "polyseme.probes.frozen",
-    "CoVeVectors": "polyseme.probes.cove",
-    "ProbeChoices": "polyseme.probes.linear_probe",
-    "TableVectors": "polyseme.probes.frozen",
-    "evaluate_senses": "polyseme.probes.wsd",
-    "probe_tags": "polyseme.probes.linear_probe",
+    "polyseme.probes.cove": ("CoVeVectors",),
+    "polyseme.probes.frozen": ("BiLMVectors", "TableVectors"),
+    "polyseme.probes.linear_probe": ("ProbeChoices", "probe_tags"),
+    "polyseme.probes.wsd": ("evaluate_senses",),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

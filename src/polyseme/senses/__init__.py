@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from polyseme.senses.labelled import tell_apart as tell_apart
 
 _HOME = {
-    "AmbiguousWord": "polyseme.senses.labelled",
-    "SenseReport": "polyseme.senses.labelled",
-    "read_senses": "polyseme.senses.labelled",
-    "tell_apart": "polyseme.senses.labelled",
+    "polyseme.senses.labelled": ("AmbiguousWord", "SenseReport", "read_senses", "tell_apart"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from polyseme.text.tokenization import split_text as split_text
 
 _HOME = {
-    "Language": "polyseme.text.own_tokenizer",
-    "Sentence": "polyseme.text.tokenization",
-    "Tokenizer": "polyseme.text.own_tokenizer",
-    "split_text": "polyseme.text.tokenization",
+    "polyseme.text.own_tokenizer": ("Language", "Tokenizer"),
+    "polyseme.text.tokenization": ("Sentence", "split_text"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
+
+from polyseme.jobs.progress import held
 
 #: Seconds between two lines.
 PAUSE = 10.0
@@ -83,14 +85,9 @@ def shown_size(count: float) -> str:
 _listener: ContextVar[Listener | None] = ContextVar("polyseme_downloads", default=None)
 
 
-@contextmanager
-def reporting_to(listener: Listener) -> Iterator[None]:
+def reporting_to(listener: Listener) -> AbstractContextManager[None]:
     """Downloads of this thread report to ``listener`` while the block lasts."""
-    token = _listener.set(listener)
-    try:
-        yield
-    finally:
-        _listener.reset(token)
+    return held(_listener, listener)
 
 
 def current_listener() -> Listener:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from polyseme.nn.dropout import Dropout
-from polyseme.tasks.definition import TaskNetwork
+from polyseme.tasks.classification import Classification, HasLabel, label_numbers
+from polyseme.tasks.definition import TaskNetwork, Vocabularies
 from polyseme.tasks.found import FoundLabel
-from polyseme.tasks.inputs import TokenBatch, TokenInputs
+from polyseme.tasks.inputs import Features, TokenBatch, TokenInputs
 from polyseme.tasks.parts.attention import masked_softmax
 from polyseme.tasks.parts.encoders import BiLSTM, start_for_relu
 
@@ -87,3 +90,26 @@ class SstNetwork(TaskNetwork):
         confidences, best = torch.softmax(self.scores(batch.tokens), dim=1).max(dim=1)  # [B] each
         pairs = zip(best.tolist(), confidences.tolist(), strict=True)
         return [FoundLabel.of(self.labels[label], share) for label, share in pairs]
+
+
+class LabelledTokens(HasLabel, Protocol):
+    """Tokens and their label."""
+
+    @property
+    def tokens(self) -> tuple[str, ...]: ...
+
+
+L = TypeVar("L", bound=LabelledTokens)
+
+
+class TokenClassification(Classification[L, SstSizes], Generic[L]):
+    """One label of the tokens of a text, found by this network."""
+
+    def sentences(self, example: L) -> Sequence[Sequence[str]]:
+        return [example.tokens]
+
+    def network(self, sizes: SstSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> SstNetwork:
+        return SstNetwork(sizes, vocabularies["labels"], tokens)
+
+    def collate(self, examples: Sequence[L], vocabularies: Vocabularies, features: Features) -> SstBatch:
+        return SstBatch(features([example.tokens for example in examples]), label_numbers(examples, vocabularies))

@@ -6,17 +6,16 @@ mostly single words, which the static vectors tell already.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from polyseme.tasks.classification import Classification, label_numbers
-from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
+from polyseme.tasks.definition import Preset, Split, TrainingChoices
 from polyseme.tasks.found import sure
-from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.inputs import InputChoices
 from polyseme.tasks.sst.data import SstSentence, read_sentiment
-from polyseme.tasks.sst.network import SstBatch, SstNetwork, SstSizes
+from polyseme.tasks.sst.network import SstSizes, TokenClassification
 from polyseme.tasks.tagged import one_sentence
 
 PRESETS = {
@@ -34,7 +33,7 @@ PRESETS = {
 }
 
 
-class Sst(Classification[SstSentence, SstSizes]):
+class Sst(TokenClassification[SstSentence]):
     """Accuracy over whole sentences, five classes."""
 
     name = "sst"
@@ -48,9 +47,6 @@ class Sst(Classification[SstSentence, SstSizes]):
     def examples(self, item: Any, split: Split) -> list[SstSentence]:
         return [SstSentence(tokens) for tokens in one_sentence(item, split) if tokens]
 
-    def sentences(self, example: SstSentence) -> Sequence[Sequence[str]]:
-        return [example.tokens]
-
     def for_training(self, examples: list[SstSentence], network: SstSizes) -> list[SstSentence]:
         """Whole sentences; with subtrees each labelled phrase that is long enough once, as a sentence of its own."""
         if not network.subtrees:
@@ -62,12 +58,6 @@ class Sst(Classification[SstSentence, SstSizes]):
             if end - start >= network.shortest_phrase
         ]
         return list(dict.fromkeys([*(replace(example, phrases=()) for example in examples), *phrases]))
-
-    def network(self, sizes: SstSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> SstNetwork:
-        return SstNetwork(sizes, vocabularies["labels"], tokens)
-
-    def collate(self, examples: Sequence[SstSentence], vocabularies: Vocabularies, features: Features) -> SstBatch:
-        return SstBatch(features([example.tokens for example in examples]), label_numbers(examples, vocabularies))
 
     def record(self, example: SstSentence, prediction: Any) -> dict[str, Any]:
         return {"tokens": list(example.tokens), "label": prediction} | sure(prediction)

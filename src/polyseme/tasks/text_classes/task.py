@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError
 from polyseme.settings import with_values
-from polyseme.tasks.classification import Classification, all_tokens, label_numbers
-from polyseme.tasks.definition import Split, Vocabularies
+from polyseme.tasks.classification import all_tokens
+from polyseme.tasks.definition import Split
 from polyseme.tasks.found import sure
-from polyseme.tasks.inputs import Features, TokenInputs
 from polyseme.tasks.labelled_files import SUFFIXES, named_texts, read_labelled
-from polyseme.tasks.sst.network import SstBatch, SstNetwork, SstSizes
+from polyseme.tasks.sst.network import TokenClassification
 from polyseme.tasks.sst.task import PRESETS as OF_SENTIMENT
 
 
@@ -34,7 +32,7 @@ PRESETS = {
 }
 
 
-class TextClasses(Classification[ClassifiedText, SstSizes]):
+class TextClasses(TokenClassification[ClassifiedText]):
     """Accuracy over texts."""
 
     name = "text"
@@ -51,15 +49,6 @@ class TextClasses(Classification[ClassifiedText, SstSizes]):
         if not isinstance(item, str) or not item.strip():
             raise InputError(f"expected a text, or an object with one, not {json.dumps(item, ensure_ascii=False)[:60]}")
         return [_split(item.strip(), None, split)]
-
-    def sentences(self, example: ClassifiedText) -> Sequence[Sequence[str]]:
-        return [example.tokens]
-
-    def network(self, sizes: SstSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> SstNetwork:
-        return SstNetwork(sizes, vocabularies["labels"], tokens)
-
-    def collate(self, examples: Sequence[ClassifiedText], vocabularies: Vocabularies, features: Features) -> SstBatch:
-        return SstBatch(features([example.tokens for example in examples]), label_numbers(examples, vocabularies))
 
     def record(self, example: ClassifiedText, prediction: Any) -> dict[str, Any]:
         return {"text": example.text, "label": prediction} | sure(prediction)
