@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from helpers.kernel_libraries import same_bits
 from helpers.random_models import SMALL, random_model
 from polyseme.bilm_config import BiLMConfig
+from polyseme.engine.bilm_reader import ReadingRequest
 from polyseme.engine.compiled import CompiledDirection, output_factor
 from polyseme.engine.engine import Engine
 from polyseme.engine.plan import plan_batches
@@ -59,8 +60,9 @@ def read(
     kept = [length if keep_boundaries else length - 2 for length in lengths]
     layers = [np.full((config.layers + 1, count, config.width), np.nan, np.float32) for count in kept]
     final = ReadingState.zero(config, len(lengths))
+    call = ReadingRequest([], start, final, keep_boundaries, None)
     for batch in plan_batches(lengths):
-        for _ in reader.read(ReadingJob(batch, direction, rows, begins, table, layers, keep_boundaries, start, final)):
+        for _ in reader.read(ReadingJob(batch, direction, rows, begins, table, layers, call)):
             pass
     size = config.projection
     mine = [one[:, :, direction * size : (direction + 1) * size] for one in layers]
