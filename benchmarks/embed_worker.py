@@ -1,8 +1,8 @@
-"""One contestant of benchmarks/embed.py in a process of its own: commands as JSON lines in, figures as JSON lines out.
+"""One contestant of embed.py or today.py in a process of its own: commands as JSON lines in, figures as JSON lines out.
 
     python embed_worker.py CONTESTANT MODEL_FOLDER CORES
 
-Runs in the environment of its contestant, so it imports nothing but the standard library until one is chosen. Commands:
+Runs in the environment of its contestant, so only the standard library is imported until one is chosen. Commands:
 
     {"do": "check", "sentences": […]}                              layers, for comparison; seconds of the first call
     {"do": "forget"}                                               what was seen before is forgotten
@@ -23,6 +23,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+import minilm
+
 Sentences = list[list[str]]
 
 #: What AllenNLP imports and its ELMo does not use.
@@ -32,32 +34,41 @@ STUBS = ("spacy", "pytorch_pretrained_bert", "pytorch_transformers", "scipy")
 class Polyseme:
     """This package: every call may hold any number of sentences."""
 
+    precision = "float32"
+
     def __init__(self, folder: str, cores: int) -> None:
-        import torch
-
-        torch.set_num_threads(cores)
         from polyseme.elmo import Elmo
-        from polyseme.formats.detect import load
 
-        self.cores, self.torch, self.make = cores, torch, Elmo
-        self.stored = load(folder)
-        self.elmo = self.make(self.stored)
+        self.elmo = Elmo.from_pretrained(folder, lang="whitespace", threads=cores, precision=self.precision)
 
     def forget(self) -> None:
-        self.elmo = self.make(self.stored)
+        """The table of token vectors is empty again; the weights stay."""
+        from polyseme.engine.token_rows import TokenRows
+
+        engine = self.elmo.engine
+        old = engine._rows
+        engine._rows = TokenRows(old.encode, old.size, old.limit)
 
     def encode(self, batch: Sentences) -> list[Any]:
         return [encoding.layers for encoding in self.elmo.encode_tokens(batch)]
 
     def gemm(self) -> float:
-        """GFLOP/s of 1024 × 1024 × 1024, the best of some, with as many threads as there are cores."""
-        a, b = self.torch.randn(1024, 1024), self.torch.randn(1024, 1024)
+        """GFLOP/s of 1024 × 1024 × 1024 in numpy, the best of some, with as many threads as there are cores."""
+        import numpy as np
+
+        a, b = np.ones((1024, 1024), np.float32), np.ones((1024, 1024), np.float32)
         best = float("inf")
         for _ in range(20):
             begun = time.perf_counter()
-            self.torch.mm(a, b)
+            np.matmul(a, b)
             best = min(best, time.perf_counter() - begun)
         return float(2 * 1024**3 / best / 1e9)
+
+
+class PolysemeInt8(Polyseme):
+    """The same with weights in eight bits."""
+
+    precision = "int8"
 
 
 class AllenNLP:
@@ -137,7 +148,16 @@ class StubFinder:
         pass
 
 
-CONTESTANTS: dict[str, Any] = {"polyseme": Polyseme, "allennlp": AllenNLP, "simple_elmo": SimpleElmo}
+CONTESTANTS: dict[str, Any] = {
+    "polyseme": Polyseme,
+    "polyseme-int8": PolysemeInt8,
+    "allennlp": AllenNLP,
+    "simple_elmo": SimpleElmo,
+    "minilm-torch": minilm.TorchMiniLM,
+    "minilm-torch-int8": minilm.TorchInt8MiniLM,
+    "minilm-onnx": minilm.OnnxMiniLM,
+    "minilm-onnx-int8": minilm.OnnxInt8MiniLM,
+}
 
 
 def run(contestant: Any, sentences: Sentences, batch: int) -> dict[str, float]:

@@ -220,7 +220,7 @@ def test_a_job_with_carried_state_is_resumed_from_its_beginning(text: Path) -> N
 @pytest.mark.parametrize(
     ("out", "options", "shard", "expected"),
     [
-        ("x.h5", Options(), Shard(0, 2), "cannot be shared between machines"),
+        ("x.h5", Options(), Shard(0, 2), "cannot be shared between processes"),
         ("x.h5", Options(words=("bank",)), Shard(), "depends on every sentence"),
         ("x.npz", Options(keys="sentences"), Shard(), "only HDF5 has keys that can be chosen"),
         ("x.npz", Options(sentence_index=False), Shard(), "only HDF5 has keys that can be chosen"),

@@ -5,13 +5,27 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from polyseme.cli.bars import shown_duration
-from polyseme.cli.options import CarriedState, Device, Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, Threads
+from polyseme.cli.options import (
+    CarriedState,
+    Device,
+    Field,
+    Kind,
+    Lang,
+    Model,
+    OptionsFile,
+    Overwrite,
+    Precision,
+    Quiet,
+    Threads,
+)
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -79,6 +93,10 @@ def embed(
     on: Annotated[Literal["ray"] | None, typer.Option(help="Run on a Ray cluster: Parquet shards into FILE.")] = None,
     device: Device = "auto",
     threads: Threads = None,
+    processes: Annotated[
+        int, typer.Option(help="Share the work out to so many processes; the file is the same.", metavar="N", min=1)
+    ] = 1,
+    precision: Precision = "float32",
     quiet: Quiet = False,
 ) -> None:
     """Turn text files of any size into vectors; killed at any moment, the job goes on with --resume.
@@ -113,25 +131,33 @@ def embed(
         sentence_index=not forget_sentences,
     )
     share = Shard.parse(shard) if shard else Shard()
+    load_model = partial(_load, model, options_file, lang, state, device, precision)
     if estimate:
-        _print_estimate(inputs, out, _load(model, options_file, lang, state, device, threads), options)
+        _print_estimate(inputs, out, load_model(threads), options)
         return
+    if processes > 1 and (shard or on or stats or out == Path("-")):
+        raise typer.BadParameter("goes without --shard, --on, --stats and --out -", param_hint="--processes")
     if out == Path("-"):
         if shard or resume or on or stats:
             raise typer.BadParameter("a pipe takes no --resume, --shard, --stats or --on", param_hint="--out -")
-        _run_to_pipe(inputs, _load(model, options_file, lang, state, device, threads), options, pipe, quiet=quiet)
+        _run_to_pipe(inputs, load_model(threads), options, pipe, quiet=quiet)
         return
     if on == "ray":
-        if shard or stats or threads or options_file or device != "auto":
+        if shard or stats or threads or options_file or device != "auto" or precision != "float32":
             raise typer.BadParameter(
-                "Ray shares the work out itself: no --shard, --stats, --device, --threads, --options", param_hint="--on"
+                "Ray shares the work out itself: no --shard, --stats, --device, --threads, --precision, --options",
+                param_hint="--on",
             )
         if state == "carry" or use_sentence_keys or forget_sentences:
             raise typer.BadParameter("a cluster carries no state and writes no HDF5", param_hint="--on")
         _run_on_ray(inputs, out, model, lang, state, options, resume=resume, quiet=quiet)
         return
-    elmo = _load(model, options_file, lang, state, device, threads)
-    _run(inputs, out, elmo, options, share, resume=resume, overwrite=overwrite, stats=stats, quiet=quiet)
+    if processes > 1:
+        _run_in_processes(
+            inputs, out, load_model, options, processes, threads, resume=resume, overwrite=overwrite, quiet=quiet
+        )
+        return
+    _run(inputs, out, load_model(threads), options, share, resume=resume, overwrite=overwrite, stats=stats, quiet=quiet)
 
 
 def _listed(names: str | None) -> tuple[str, ...]:
@@ -139,11 +165,19 @@ def _listed(names: str | None) -> tuple[str, ...]:
 
 
 def _load(
-    model: str, options: str | None, lang: str | None, state: CarriedState, device: str, threads: int | None
+    model: str,
+    options: str | None,
+    lang: str | None,
+    state: CarriedState,
+    device: str,
+    precision: Precision,
+    threads: int | None,
 ) -> Elmo:
     from polyseme.elmo import Elmo
 
-    return Elmo.from_pretrained(model, options=options, device=device, state=state, lang=lang, threads=threads)
+    return Elmo.from_pretrained(
+        model, options=options, device=device, state=state, lang=lang, threads=threads, precision=precision
+    )
 
 
 def _run(
@@ -174,13 +208,43 @@ def _run(
             inputs, out, elmo, options, shard=share, resume=resume, overwrite=overwrite, progress=note
         )
     except KeyboardInterrupt:
-        if not quiet:
-            typer.echo("interrupted; go on with the same command and --resume", err=True)
+        _say_how_to_go_on(quiet)
         raise
     if stats:
         _print_stats(elmo, last.tokens, time.monotonic() - began)
     if not quiet:
         typer.echo(_outcome(summary, out, share), err=True)
+
+
+def _run_in_processes(
+    inputs: list[str],
+    out: Path,
+    load_model: Callable[[int | None], Elmo],
+    options: Options,
+    processes: int,
+    threads: int | None,
+    *,
+    resume: bool,
+    overwrite: bool,
+    quiet: bool,
+) -> None:
+    from polyseme.embed.passages import Shard
+    from polyseme.embed.processes import embed_in_processes
+
+    try:
+        summary = embed_in_processes(
+            inputs, out, load_model, options, processes=processes, threads=threads, resume=resume, overwrite=overwrite
+        )
+    except KeyboardInterrupt:
+        _say_how_to_go_on(quiet)
+        raise
+    if not quiet:
+        typer.echo(_outcome(summary, out, Shard()), err=True)
+
+
+def _say_how_to_go_on(quiet: bool) -> None:
+    if not quiet:
+        typer.echo("interrupted; go on with the same command and --resume", err=True)
 
 
 def _run_to_pipe(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.cli.bars import is_first_process
+from polyseme.cli.launch import share_out
 from polyseme.cli.options import (
     Changes,
     HeldOut,
@@ -21,6 +22,7 @@ from polyseme.cli.options import (
     RunFolder,
     Seed,
     TrainingDevice,
+    TrainingProcesses,
     TwoThreads,
 )
 from polyseme.cli.pretrain import shown_run
@@ -51,6 +53,7 @@ def finetune(
     seed: Seed = 0,
     device: TrainingDevice = "cpu",
     threads: TwoThreads = None,
+    processes: TrainingProcesses = 1,
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the perplexities as JSON.")] = False,
 ) -> None:
@@ -65,6 +68,8 @@ def finetune(
 
       polyseme finetune elmo_weights.hdf5 corpus --out run --softmax-tokens 3000000
     """
+    if share_out(processes):
+        return
     from polyseme.pretrain.training.finetuning import finetune as run_finetuning
     from polyseme.pretrain.training.run_plan import RunPlan, chosen_recipe
 

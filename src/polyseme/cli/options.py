@@ -40,12 +40,20 @@ CarriedState = Annotated[
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, mps, or auto: a GPU where there is one.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads; all usable cores unless given.", metavar="N", min=1)]
 TwoThreads = Annotated[
-    int | None, typer.Option(help="CPU threads: 1, or 2 (one for each direction).", metavar="N", min=1, max=2)
+    int | None,
+    typer.Option(help="CPU threads of a process: 1, or 2 (one for each direction).", metavar="N", min=1, max=2),
+]
+Precision = Annotated[
+    Literal["float32", "float16", "int8"],
+    typer.Option(help="Of the weights on a CPU: fewer bits are faster and need less memory."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")]
 
 # Of training runs
+TrainingProcesses = Annotated[
+    int, typer.Option("--processes", help="Processes that train as one, a share of each step each.", metavar="N", min=1)
+]
 PreparedCorpus = Annotated[Path, typer.Argument(help="A folder that polyseme prepare wrote.", metavar="DIR")]
 RunFolder = Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")]
 Changes = Annotated[

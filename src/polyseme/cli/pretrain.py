@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.cli.bars import is_first_process
+from polyseme.cli.launch import share_out
 from polyseme.cli.options import (
     Changes,
     HeldOut,
@@ -18,6 +19,7 @@ from polyseme.cli.options import (
     RunFolder,
     Seed,
     TrainingDevice,
+    TrainingProcesses,
     TwoThreads,
 )
 
@@ -43,6 +45,7 @@ def pretrain(
     seed: Seed = 0,
     device: TrainingDevice = "cpu",
     threads: TwoThreads = None,
+    processes: TrainingProcesses = 1,
     quiet: Quiet = False,
 ) -> None:
     """Train a biLM on a prepared corpus.
@@ -53,6 +56,8 @@ def pretrain(
 
       polyseme pretrain corpus --set optimizer.rate=0.002 --out run --resume
     """
+    if share_out(processes):
+        return
     from polyseme.pretrain.training.pretraining import pretrain as run_training
     from polyseme.pretrain.training.run_plan import RunPlan, chosen_recipe
 

@@ -72,12 +72,12 @@ def embed_files(
     if not out.parent.is_dir():
         raise ConfigError(f"the folder {out.parent} does not exist; make it first")
     if elmo.state == "carry" and shard.count > 1:
-        raise ConfigError("a carried state cannot be shared between machines; use the state reset or warm")
+        raise ConfigError("a carried state cannot be shared between processes; use the state reset or warm")
     if (options.keys, options.sentence_index) != ("numbers", True) and out.suffix.lower() not in (".hdf5", ".h5"):
         raise ConfigError(f"only HDF5 has keys that can be chosen, and {out.name} is something else")
     sources = expand_inputs(inputs)
     if STDIN in sources and shard.count > 1:
-        raise ConfigError("standard input cannot be shared between machines; give files")
+        raise ConfigError("standard input cannot be shared between processes; give files")
     folder = parts_folder(out) / shard.name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def embed_files(
             exclusive(folder / LOCK, f"another process is writing {out}; wait for it, or stop it"),
             _nothing_left(folder),
         ):
-            _refuse_unfinished(folder, out, resume=resume)
+            refuse_unfinished(folder, out, resume=resume)
             if not resume and not overwrite:
                 refuse_existing(out)
             files = _keep_standard_input(sources, folder, resume=resume)
@@ -119,7 +119,8 @@ def _nothing_left(folder: Path) -> Iterator[None]:
                     path.unlink()
 
 
-def _refuse_unfinished(folder: Path, out: Path, *, resume: bool) -> None:
+def refuse_unfinished(folder: Path, out: Path, *, resume: bool) -> None:
+    """JobError if the folder of a share holds an unfinished job, unless that is what ``resume`` is for."""
     if not resume and (folder / DESCRIPTION).exists():
         trailers = filter(None, map(whole_trailer, find_parts(folder)))
         sentences = sum(trailer.sentences for trailer in trailers)
@@ -167,6 +168,15 @@ def settle(files: dict[str, str], elmo: Elmo, options: Options, shards: int, pat
         remedy = f"undo that, or delete {place} to start from the beginning"
         refuse_other(earlier, description, what=f"{place} holds another job", remedy=remedy)
     return description
+
+
+def is_finished(inputs: Sequence[str | Path], out: Path, elmo: Elmo, options: Options) -> bool:
+    """Whether ``out`` is there as the result of this job, whoever did it, and no part of it is left."""
+    if not out.is_file():
+        return False
+    files = {source: source for source in expand_inputs(inputs)}
+    description = settle(files, elmo, options.for_model(elmo), 1, parts_folder(out) / DESCRIPTION)
+    return is_result_of(out, description)
 
 
 def _is_finished(out: Path, description: Description, folder: Path) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -92,6 +95,24 @@ CTRL_C_IN_STEP_6 = """
 """
 
 
+def launch(corpus: Path, out: Path, tokens: int, *options: str) -> subprocess.Popen[str]:
+    """``polyseme pretrain --processes 3``, more than there may be cores."""
+    command = [sys.executable, "-m", "polyseme", "pretrain", str(corpus), "--out", str(out), "--recipe=tiny"]
+    command += [f"--set=budget.tokens={tokens}", *SMALL, "--processes=3", *options]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_checkpoint(job: subprocess.Popen[str], out: Path) -> None:
+    while job.poll() is None and not (out / "last.safetensors").exists():
+        time.sleep(0.05)
+    assert job.poll() is None, job.communicate()
+
+
+def trainers_of(job: subprocess.Popen[str]) -> list[int]:
+    listed = Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text(encoding="utf-8")
+    return [int(number) for number in listed.split()]
+
+
 def script_in(folder: Path, difference: str) -> Path:
     path = folder / "second.py"
     path.write_text(SECOND.format(difference=difference), encoding="utf-8")
@@ -135,3 +156,44 @@ def test_ctrl_c_in_one_process_stops_all_after_the_same_step(tmp_path: Path) -> 
     assert read_checkpoint(tmp_path / "run" / "last.safetensors")[1]["step"] == 6
     train(corpus, tmp_path / "run", 1, 1000, windows, "--resume")
     assert losses(tmp_path / "run") == pytest.approx(losses(tmp_path / "whole"), abs=1e-4)
+
+
+def test_processes_that_pretrain_starts_itself_have_the_losses_of_one(tmp_path: Path) -> None:
+    small_corpus(tmp_path)
+    train(tmp_path / "corpus", tmp_path / "one", 1, 600)
+    job = launch(tmp_path / "corpus", tmp_path / "three", 600)
+    _, said = job.communicate(timeout=300)
+    assert job.returncode == 0, said
+    assert losses(tmp_path / "three") == pytest.approx(losses(tmp_path / "one"), abs=1e-4)
+    job = launch(tmp_path / "corpus", tmp_path / "three", 600)
+    _, said = job.communicate(timeout=300)
+    assert job.returncode == 1 and "already holds a run" in said and "Traceback" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
+@pytest.mark.parametrize("whom", ["ctrl-c", "a trainer", "the launcher"])
+def test_processes_stop_together_and_go_on(tmp_path: Path, whom: str) -> None:
+    small_corpus(tmp_path)
+    corpus, out = tmp_path / "corpus", tmp_path / "run"
+    often = "--set=budget.checkpoint_minutes=1e-9"
+    job = launch(corpus, out, 100_000, often)
+    wait_for_checkpoint(job, out)
+    trainers = trainers_of(job)
+    assert len(trainers) == 3
+    if whom == "a trainer":
+        os.kill(trainers[1], signal.SIGKILL)
+    else:
+        job.send_signal(signal.SIGINT if whom == "ctrl-c" else signal.SIGKILL)
+    _, said = job.communicate(timeout=120)
+    if whom == "ctrl-c":
+        assert job.returncode == 130, said
+    elif whom == "a trainer":
+        assert "process 2 of 3 was ended by signal 9; go on with --resume" in said
+    until = time.monotonic() + 60
+    while any(Path(f"/proc/{number}").exists() for number in trainers) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{number}").exists() for number in trainers)
+    step = read_checkpoint(out / "last.safetensors")[1]["step"]
+    train(corpus, out, 1, 600, "--resume", often)
+    assert read_checkpoint(out / "last.safetensors")[1]["step"] > step

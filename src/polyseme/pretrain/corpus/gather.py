@@ -14,10 +14,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyseme.jobs.ordered_map import map_in_order
 from polyseme.jobs.progress import Work
 from polyseme.pretrain.corpus.chunks import EncodedChunk, Source, encode_chunk, read_chunks
 from polyseme.pretrain.corpus.corpus import U4, U8
-from polyseme.pretrain.corpus.ordered_map import map_in_order
 from polyseme.text.own_tokenizer import Language
 
 

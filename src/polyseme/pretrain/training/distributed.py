@@ -11,6 +11,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from polyseme.errors import JobError
+
 
 @dataclass(frozen=True, slots=True)
 class Processes:
@@ -29,7 +31,8 @@ class Processes:
         """Replace each tensor by its sum over all processes."""
         if self.world > 1:
             flat = torch.cat([t.flatten() for t in tensors])
-            dist.all_reduce(flat)
+            with _while_all_are_there():
+                dist.all_reduce(flat)
             for tensor, total in zip(tensors, torch.split(flat, [t.numel() for t in tensors]), strict=True):
                 tensor.copy_(total.view_as(tensor))
 
@@ -46,7 +49,8 @@ class Processes:
         if self.world == 1:
             return tensor
         parts: list[Tensor | None] = [None] * self.world
-        dist.all_gather_object(parts, tensor.cpu())
+        with _while_all_are_there():
+            dist.all_gather_object(parts, tensor.cpu())
         return torch.cat([part for part in parts if part is not None]).to(tensor.device)
 
     def _sum(self, value: float) -> float:
@@ -57,7 +61,17 @@ class Processes:
     def wait(self) -> None:
         """Until all processes are here."""
         if self.world > 1:
-            dist.barrier()
+            with _while_all_are_there():
+                dist.barrier()
+
+
+@contextmanager
+def _while_all_are_there() -> Iterator[None]:
+    """Whoever speaks with a process that was killed learns it from the connection."""
+    try:
+        yield
+    except RuntimeError:
+        raise JobError("another process of this training has ended; start all of them again with --resume") from None
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from typing import Protocol, TypeVar
 
 import torch
 
+from polyseme.engine.pool import usable_cores
+
 Result = TypeVar("Result")
 
 
@@ -52,7 +54,7 @@ def on_cores(count: int) -> Iterator[Runner]:
 
 def parallel_threads() -> int:
     """Threads that training uses on a CPU: two, one per direction, where there are two cores."""
-    return min(2, torch.get_num_threads())
+    return min(2, usable_cores())
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from itertools import count, islice
 import pytest
 
 from polyseme.errors import JobError
-from polyseme.pretrain.corpus.ordered_map import map_in_order
+from polyseme.jobs.ordered_map import map_in_order
 
 
 def test_results_come_in_the_order_of_the_items() -> None:
