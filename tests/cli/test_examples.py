@@ -26,7 +26,7 @@ EXAMPLES = {
     for verb in verbs
     # test_demo_verb.py runs it, shorter; tests/serve runs what never ends, test_models_verb.py what needs a server,
     # test_tag_verb.py what needs a task model
-    if verb.__name__ not in ("demo", "serve", "pull", "tag")
+    if verb.__name__ not in ("demo", "serve", "explore", "pull", "tag")
 }
 
 #: What makes an example end in seconds on a page of text.

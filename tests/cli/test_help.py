@@ -63,6 +63,8 @@ HELP = """\
 ╭─ Show a model ───────────────────────────────────────────────────────────────╮
 │ serve        Serve a page that shows what a word means in its sentence, and  │
 │              an HTTP API for vectors.                                        │
+│ explore      Write the explorer as a static site, with some words computed   │
+│              in advance: a link that works without a server.                 │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Tasks and the paper ────────────────────────────────────────────────────────╮
 │ reproduce    Measure every table and figure of the paper, beside its own:    │

@@ -35,6 +35,7 @@ CALLS: dict[str, tuple[str, str]] = {
     "senses": ("senses bank --in text.txt --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
     "neighbours": ("neighbours index 'a [b] c'", "polyseme.index.vector_index:Index.open"),
     "serve": ("serve --model TOY", "polyseme.serve.served:load_models"),
+    "explore": ("explore --export site --model TOY", "polyseme.serve.served:load_models"),
     "reproduce": ("reproduce --data . --out report", "polyseme.reproduce.results:Asked.before"),
     "tag": ("tag text.txt", "polyseme.tasks.trained_task:Task.load"),
     "task train": ("task train sst --train t.txt --dev d.txt --out run", "polyseme.tasks.run:train_task"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,15 @@ import numpy.typing as npt
 from helpers.running_server import Client
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+#: A state of the page that the toy text has a word for.
+BANK = "/#" + urlencode(
+    {
+        "text": "They fished from the bank of the river.",
+        "word": 4,
+        "layer": "mix",
+        "second": "She put her money in the bank.",
+    }
+)
 SECONDS = 60_000  # milliseconds, on a busy machine
 
 

@@ -20,8 +20,9 @@ from polyseme.index.vector_index import Index
 from polyseme.nn.bilm import BiLM
 from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.serve.limits import Limits
+from polyseme.serve.listening import Listening
 from polyseme.serve.served import Models, ServedModel
-from polyseme.serve.server import Listening, address, listen, make_server
+from polyseme.serve.server import address, listen, make_server
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
@@ -112,8 +113,8 @@ class Client:
 
 
 @contextmanager
-def running(models: Models, *, limits: Limits | None = None, token: str | None = None) -> Iterator[Client]:
-    where = Listening("127.0.0.1", 0, token)
+def running(models: Models, *, limits: Limits | None = None, **where_options: Any) -> Iterator[Client]:
+    where = Listening("127.0.0.1", 0, **where_options)
     listener = listen(where)
     server = make_server(models, where, limits or Limits())
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

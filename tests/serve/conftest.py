@@ -48,8 +48,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, server: Client) -> Iterator[Visit]:
-    from helpers.explorer_visit import Visit
+    from helpers.explorer_visit import BANK, Visit
 
-    found = Visit(browser, server)
+    found = Visit(browser, server, BANK)
     yield found
     found.close()

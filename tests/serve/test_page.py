@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.explorer_visit import SECONDS, Visit
+from helpers.explorer_visit import BANK, SECONDS, Visit
 from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.card_choices import State
 from polyseme.serve.served import Models
@@ -71,14 +71,14 @@ def test_type_click_move_and_compare_in_three_languages(browser: Any, server: Cl
         "zh": ("他在银行工作。", "银行", "我们在银行旁边散步。"),
     }
     text, word, second = texts[lang]
-    visit = Visit(browser, server)
+    visit = Visit(browser, server, BANK)
     visit.page.locator("#model").select_option(lang)
     visit.settle()
     visit.page.locator("#sentence").fill(text)
     visit.settle()
     assert word in visit.words()
     visit.choose(word)
-    assert visit.page.locator("#senses-title").inner_text() == f"Senses of {word}"
+    assert visit.page.locator("#senses-title").text_content() == f"Senses of {word}"
     assert len(visit.places()) >= 4
     visit.move_to("0")
     assert np.ptp(visit.places(), axis=0).max() < 2
@@ -176,7 +176,7 @@ def test_what_is_copied_runs(browser: Any, tmp_path: Path, begins: State) -> Non
     elmo = Elmo.from_pretrained(toy_model(), state=begins)
     Index.build(elmo, tmp_path / "text.txt", folder, layers="all", model=str(toy_model()))
     with running(load_models([str(toy_model())], [folder], state=begins)) as client:
-        visit = Visit(browser, client)
+        visit = Visit(browser, client, BANK)
         scripts = []
         for layer in ("1", "mix"):
             visit.move_to(layer)
@@ -207,7 +207,7 @@ def test_an_audit_finds_nothing(browser: Any, server: Client, width: int, scheme
     for path in ("/", "/docs"):
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         page = context.new_page()
-        page.goto(server.address + path)
+        page.goto(server.address + (BANK if path == "/" else path))
         if path == "/":
             page.wait_for_timeout(500)
             page.wait_for_selector("body[data-running='0']", timeout=SECONDS)
@@ -223,7 +223,10 @@ def test_a_missing_word_and_an_empty_sentence_are_said(visit: Visit) -> None:
     visit.page.locator("#sentence").fill("A zebra sleeps.")
     visit.settle()
     visit.choose("zebra")
-    assert "does not have “zebra”" in visit.page.locator("#map").inner_text()
+    panel = visit.page.locator("#map").inner_text()
+    assert "does not have “zebra”" in panel and "polyseme index my-text.txt" in panel
+    assert visit.page.locator("#map .near .sentence").count() == 5  # what is used like it
+    assert visit.page.locator("#map .link").count() == 8  # what could stand there
     visit.page.locator("#sentence").fill(" ")
     visit.settle()
     assert visit.page.locator("#message").inner_text() == "Write a sentence to begin."
@@ -241,7 +244,7 @@ def test_a_token_is_asked_for_once(browser: Any) -> None:
         context = browser.new_context()
         page = context.new_page()
         page.set_default_timeout(SECONDS)
-        page.goto(client.address)
+        page.goto(client.address + BANK)
         page.locator("#token").fill("open sesame")
         page.get_by_text("Use it").click()
         page.wait_for_selector("#near li")
@@ -250,7 +253,7 @@ def test_a_token_is_asked_for_once(browser: Any) -> None:
 
 def test_a_model_without_a_softmax_has_a_page_too(browser: Any) -> None:
     with running(Models([served("en", SENTENCES, softmax=False)])) as client:
-        visit = Visit(browser, client)
+        visit = Visit(browser, client, BANK)
         assert len(visit.places()) == 50
         assert visit.page.locator("#substitutes h3").count() == 0
         visit.close()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.explorer_visit import SECONDS, Visit
+from helpers.explorer_visit import BANK, SECONDS, Visit
 from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.serve.served import Models
 
 #: Elements that reach beyond the window; the grid has a scroll bar of its own.
-TOO_WIDE = """[...document.querySelectorAll("main *:not(.grid *)")]
+TOO_WIDE = """[...document.querySelectorAll("main *:not(.grid *, .hidden *)")]
     .filter(one => one.getBoundingClientRect().right > innerWidth).map(one => one.outerHTML.slice(0, 90))"""
 
 
@@ -47,7 +47,7 @@ def test_arabic_runs_from_right_to_left(visit: Visit) -> None:
 
 def test_a_word_of_2000_letters_stays_within_the_page(browser: Any, server: Client) -> None:
     for width in (400, 1280):
-        visit = Visit(browser, server, viewport={"width": width, "height": 800})
+        visit = Visit(browser, server, BANK, viewport={"width": width, "height": 800})
         visit.page.locator("#sentence").fill("a" * 2000)
         visit.page.locator("#second").fill("b" * 2000)
         visit.settle()
@@ -115,7 +115,7 @@ def test_a_wrong_token_is_said_and_a_closed_dialog_is_no_loop(browser: Any) -> N
     with running(Models([served("en", SENTENCES)]), token="open sesame") as client:
         page = browser.new_page()
         page.set_default_timeout(SECONDS)
-        page.goto(client.address)
+        page.goto(client.address + BANK)
         page.locator("#token").fill("open barley")
         assert not page.locator("#token-refused").is_visible()
         page.get_by_text("Use it").click()

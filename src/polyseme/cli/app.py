@@ -22,6 +22,7 @@ from polyseme.cli.convert import convert
 from polyseme.cli.demo import demo
 from polyseme.cli.embed import embed
 from polyseme.cli.evaluate import evaluate
+from polyseme.cli.explore import explore
 from polyseme.cli.export import export
 from polyseme.cli.finetune import finetune
 from polyseme.cli.index import index
@@ -50,7 +51,7 @@ VERBS: dict[str, tuple[Callable[..., None], ...]] = {
     "Use a model": (demo, embed, tag, models, pull, info, convert, export),
     "Make a model": (prepare, pretrain, finetune, evaluate),
     "Ask a model": (senses, neighbours, index, score, substitutes),
-    "Show a model": (serve,),
+    "Show a model": (serve, explore),
     TASKS_PANEL: (reproduce,),
 }
 

@@ -35,6 +35,24 @@ def serve(
     token: Annotated[
         str | None, typer.Option(help="What clients have to send as bearer token.", envvar="POLYSEME_TOKEN")
     ] = None,
+    public: Annotated[
+        bool,
+        typer.Option("--public", help="Let everybody ask, each client only so often: a demo, behind a proxy."),
+    ] = False,
+    root_path: Annotated[
+        str, typer.Option(help="The folder in which a proxy shows the server.", metavar="/PATH", show_default=False)
+    ] = "",
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An origin whose pages may ask, such as https://example.org, or *; may be given again.",
+            metavar="ORIGIN",
+            show_default=False,
+        ),
+    ] = None,
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="Write a line of JSON for each request to stderr.")
+    ] = False,
     state: State = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -46,22 +64,30 @@ def serve(
 
     Examples:
 
-      polyseme serve
-
       polyseme serve --model ./my-model --state warm --port 8080
+
+      polyseme serve --public --root-path /elmo --access-log
     """
     from polyseme.errors import MissingExtra
 
     try:
+        from polyseme.serve.listening import Listening
         from polyseme.serve.served import load_models
-        from polyseme.serve.server import Listening
         from polyseme.serve.server import serve as run
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("polyseme"):
             raise
         raise MissingExtra("polyseme serve", "serve") from None
 
-    where = Listening(host, port, token)
+    where = Listening(
+        host,
+        port,
+        token,
+        public=public,
+        root_path=root_path,
+        origins=tuple(cors or ()),
+        access_log=access_log,
+    )
     models = load_models(model or [], index or [], options=options_file, state=state, device=device, threads=threads)
 
     def ready(address: str) -> None:

@@ -14,16 +14,29 @@ from starlette.responses import Response
 from polyseme.encoding import Floats
 from polyseme.lm.scoring import Score
 from polyseme.mixing import mix_weights, mixed
-from polyseme.senses.nearest import Near
-from polyseme.serve.limits import Refusal
+from polyseme.senses.nearest import Near, cosine
+from polyseme.senses.sense_map import SenseMap
+from polyseme.serve.limits import Limits, Refusal
 from polyseme.serve.questions import Mapped
 
 Json = dict[str, Any]
 
+JSON_NUMBER, NPY_NUMBER = 11, 4  #: bytes of a number in an answer: "-0.0123456," and float32
 
-def json_answer(content: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+
+def json_answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     body = orjson.dumps(content, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, status, headers, "application/json")
+
+
+def check_size(numbers: int, limits: Limits, bytes_each: int = JSON_NUMBER) -> None:
+    """Refuse what would be too large an answer, before it is computed."""
+    if numbers * bytes_each > limits.answer_bytes:
+        raise Refusal(
+            413,
+            f"the answer would have {numbers:,} numbers, some {numbers * bytes_each // 1_000_000} MB, but it may have "
+            f"{limits.answer_bytes // 1_000_000} MB; send less at once",
+        )
 
 
 def npy_answer(array: Floats, counts: Sequence[int]) -> Response:
@@ -69,16 +82,33 @@ def near_of(one: Near) -> Json:
 
 
 def map_of(found: Mapped) -> Json:
-    if found.senses is None:
-        return {"total": 0, "here": None, "points": [], "groups": [], "names": [], "occurrences": []}
+    senses = found.senses
+    if senses is None:
+        empty: Json = {"points": [], "groups": [], "names": [], "clearest": [], "same": [], "cross": []}
+        return {"total": 0, "here": None, "group": None, **empty, "occurrences": []}
+    same, cross = _mean_cosines(senses)
+    rows = {id(one): number for number, one in enumerate(senses.occurrences)}
     return {
-        "total": found.senses.total,
+        "total": senses.total,
         "here": found.here,  # [L+1][2]
-        "points": found.senses.points,  # [L+1][n][2]
-        "groups": found.senses.labels,
-        "names": [group.names for group in found.senses.groups],
-        "occurrences": [_occurrence(one) for one in found.senses.occurrences],
+        "group": found.group,
+        "points": senses.points,  # [L+1][n][2]
+        "groups": senses.labels,
+        "names": [group.names for group in senses.groups],
+        "clearest": [rows[id(group.occurrences[0])] for group in senses.groups],
+        "same": same,  # [L+1]
+        "cross": cross,  # [L+1]
+        "occurrences": [_occurrence(one) for one in senses.occurrences],
     }
+
+
+def _mean_cosines(senses: SenseMap) -> tuple[list[float | None], list[float | None]]:
+    """Of two occurrences in one group, and of two in different groups, layer by layer; None where there is no pair."""
+    alike = senses.labels[:, None] == senses.labels  # [n, n]
+    pairs = np.triu(np.ones_like(alike), 1)
+    cosines = [cosine(layer, layer) for layer in senses.uses.word]  # [n, n] each
+    within, across = alike & pairs, ~alike & pairs
+    return tuple([float(one[of].mean()) if of.any() else None for one in cosines] for of in (within, across))  # type: ignore[return-value]
 
 
 def _occurrence(one: Any) -> Json:

@@ -14,7 +14,18 @@ from polyseme.lm.lexicon import Direction
 from polyseme.mixing import mixed
 from polyseme.senses.nearest import NearestQuery, cosine
 from polyseme.serve import questions
-from polyseme.serve.answers import Json, chosen_layers, json_answer, map_of, near_of, npy_answer, scores_of
+from polyseme.serve.answers import (
+    JSON_NUMBER,
+    NPY_NUMBER,
+    Json,
+    check_size,
+    chosen_layers,
+    json_answer,
+    map_of,
+    near_of,
+    npy_answer,
+    scores_of,
+)
 from polyseme.serve.arguments import (
     Text,
     marked_tokens,
@@ -67,6 +78,9 @@ async def encode(service: Service, fields: Fields) -> Response:
     pooled = fields.choice("pool", ("none", "mean"), "none") == "mean"
     form = fields.choice("format", ("json", "npy"), "json")
     fields.end()
+    vectors = len(texts) if pooled else sum(len(text.tokens) for text in texts)
+    numbers = vectors * model.elmo.config.width * (model.layers if wanted == "all" else 1)
+    check_size(numbers, service.limits, NPY_NUMBER if form == "npy" else JSON_NUMBER)
     found = await service.ask_about(questions.encode, model, texts)
     arrays = [chosen_layers(layers, wanted, weights) for layers in found]  # [N, W] or [L+1, N, W] each
     if pooled:
@@ -124,6 +138,8 @@ async def similarity(service: Service, fields: Fields) -> Response:
     fields.end()
     texts = await split_texts(list(plain), model, service.limits)
     rows = [marked_tokens(text, span) for text, span in zip(texts, spans, strict=True)]
+    if grid:
+        check_size(len(texts[0].tokens) * len(texts[1].tokens) * (model.layers + 1), service.limits)
     layers = await service.ask_about(questions.encode, model, texts)  # [L+1, N, W] and [L+1, M, W]
     a, b = (one[:, inside].mean(axis=1, keepdims=True) for one, inside in zip(layers, rows, strict=True))  # [L+1, 1, W]
     answer: Json = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +51,14 @@ async def read_texts(fields: Fields, model: ServedModel, limits: Limits) -> list
         if fields.has("texts"):
             raise Refusal(422, "a request has either 'texts' or 'tokens', but this one has both")
         sentences = fields.sentences("tokens", limits.texts)
+        check_characters((token for tokens in sentences for token in tokens), limits)
         return _within([Text([_as_sentence(tokens)]) for tokens in sentences], limits)
     return await split_texts(fields.texts("texts", limits.texts), model, limits)
 
 
 async def split_texts(texts: list[str], model: ServedModel, limits: Limits) -> list[Text]:
+    check_characters(texts, limits)
+
     def split() -> list[Text]:
         return [Text(model.elmo.split(text)) for text in texts]
 
@@ -66,6 +70,7 @@ async def read_place(fields: Fields, model: ServedModel, limits: Limits) -> Plac
     """From "text" with a word in brackets, or from "tokens" with the "position" of one."""
     if fields.has("tokens"):
         tokens = fields.tokens("tokens")
+        check_characters(tokens, limits)
         position = fields.number("position", 0, len(tokens) - 1)
         place = Place(tokens, position, position + 1)
     else:
@@ -113,6 +118,15 @@ def read_mix(fields: Fields, model: ServedModel) -> tuple[float, ...]:
 
 def _as_sentence(tokens: list[str]) -> Sentence:
     return Sentence(tokens, [(a, b) for a, b in joined_offsets(tokens).tolist()])
+
+
+def check_characters(texts: Iterable[str], limits: Limits) -> None:
+    """Before anything is split, because splitting is work."""
+    count = sum(map(len, texts))
+    if count > limits.characters:
+        raise Refusal(
+            413, f"a request may have {limits.characters:,} characters, but this one has {count:,}; send it in parts"
+        )
 
 
 def _within(texts: list[Text], limits: Limits) -> list[Text]:

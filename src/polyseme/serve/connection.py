@@ -24,7 +24,7 @@ class PatientConnection(H11Protocol):
         super().connection_made(transport)
         if len(self.connections) > self.limits.connections:
             many = f"{self.limits.connections} connections are open already"
-            self._refuse(429, f"the server is busy: {many}; try again later")
+            self._refuse(503, f"the server is busy: {many}; try again later")
             return
         self._seen: State = ("idle", 0)
         self._since = self.loop.time()
@@ -67,9 +67,9 @@ class PatientConnection(H11Protocol):
     def _refuse(self, status: int, sentence: str) -> None:
         """Answer without a request, and close."""
         body = orjson.dumps({"error": sentence})
-        reason = {400: "Bad Request", 408: "Request Timeout", 429: "Too Many Requests"}[status]
+        reason = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}[status]
         head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        if status == 429:
+        if status == 503:
             head += "Retry-After: 1\r\n"
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(f"{head}Connection: close\r\n\r\n".encode() + body)

@@ -40,6 +40,13 @@ class Fields:
     def texts(self, name: str, limit: int) -> list[str]:
         return [_string(f"{name}[{number}]", one) for number, one in enumerate(self._list(name, limit, "texts"))]
 
+    def text_or_texts(self, name: str, limit: int) -> list[str]:
+        """A string is a list of one."""
+        value = self._fields.get(name)
+        if isinstance(value, str):
+            return [self.text(name)]
+        return self.texts(name, limit)
+
     def sentences(self, name: str, limit: int) -> list[list[str]]:
         """Lists of tokens."""
         return [_tokens(f"{name}[{number}]", one) for number, one in enumerate(self._list(name, limit, "sentences"))]
@@ -53,8 +60,8 @@ class Fields:
             raise _wrong(name, f"a whole number from {low} to {high}", value)
         return value
 
-    def flag(self, name: str) -> bool:
-        value = self._take(name, False)
+    def flag(self, name: str, default: bool = False) -> bool:
+        value = self._take(name, default)
         if not isinstance(value, bool):
             raise _wrong(name, "true or false", value)
         return value

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import time
+import zlib
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from polyseme.serve.access_log import AccessLog, request_id
 from polyseme.serve.answers import refused
 from polyseme.serve.limits import Limits, Refusal
+from polyseme.serve.listening import Listening, is_local
 from polyseme.serve.metrics import Metrics
+from polyseme.serve.rate_limit import RateLimit
 
 #: A page of ours loads nothing from elsewhere and talks to nobody else, whatever stands in a text.
 HEADERS = {
@@ -39,28 +42,32 @@ class Guard:
         app: ASGIApp,
         *,
         metrics: Metrics,
-        token: str | None,
-        local_only: bool,
-        public: frozenset[str],  #: paths that need no token
+        where: Listening,
+        open_to_all: frozenset[str],  #: paths that need no token and count for no rate
         counted: frozenset[str],  #: paths with a count of their own; a client could make up any number of others
     ) -> None:
-        self._app, self._metrics, self._token, self._local_only = app, metrics, token, local_only
-        self._public, self._counted = public, counted
+        self._app, self._metrics, self._where = app, metrics, where
+        self._open_to_all, self._counted = open_to_all, counted
+        self._log = AccessLog() if where.access_log else None
+        self._rate = RateLimit(where.per_minute, where.burst) if where.public else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         began, status = time.monotonic(), 499  # what is counted when the client has gone
+        scope = {**scope, "path": self._own_path(scope["path"])}
+        request = Request(scope, receive)
+        name = request_id(request)
+        headers = [(key.lower().encode(), value.encode()) for key, value in {**HEADERS, "X-Request-ID": name}.items()]
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] += [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *headers]
             await send(message)
 
-        request = Request(scope, receive)
         try:
             self._check(request)
             await self._app(scope, receive, send_with_headers)
@@ -72,17 +79,28 @@ class Guard:
             status = 500
             raise
         finally:
-            path = scope["path"] if scope["path"] in self._counted else "other"
-            self._metrics.count_request(path, status, time.monotonic() - began)
+            path, seconds = scope["path"], time.monotonic() - began
+            self._metrics.count_request(path if path in self._counted else "other", status, seconds)
+            if self._log is not None:
+                self._log.write(request, name, status, seconds)
+
+    def _own_path(self, path: str) -> str:
+        """Without the folder in which a proxy shows us; some proxies take it off themselves."""
+        root = self._where.root_path
+        return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
     def _check(self, request: Request) -> None:
-        if self._local_only and not is_local(_host_name(request.headers.get("host", ""))):
+        if self._where.local_only and not is_local(_host_name(request.headers.get("host", ""))):
             # Else a page elsewhere could reach this server through a name of its own that leads to 127.0.0.1.
             raise Refusal(403, "this server listens on this machine only, so call it localhost or 127.0.0.1", CLOSE)
-        if self._token is None or request.scope["path"] in self._public:
+        if request.scope["path"] in self._open_to_all:
+            return
+        if self._rate is not None:
+            self._rate.take(request.client.host if request.client else "")
+        if self._where.token is None:
             return
         given = request.headers.get("authorization", "")
-        if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
+        if not hmac.compare_digest(given.encode(), f"Bearer {self._where.token}".encode()):
             headers = {"WWW-Authenticate": "Bearer", **CLOSE}
             raise Refusal(401, "this server asks for a token; send the header Authorization: Bearer TOKEN", headers)
 
@@ -95,6 +113,9 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     declared = request.headers.get("content-length", "0")
     if int(declared) > limits.body_bytes and "expect" in request.headers:
         raise _too_large(limits)
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("identity", "gzip"):
+        raise Refusal(415, f"the body is coded as {coding[:20]!r}, but may be gzip or nothing", CLOSE)
     body, size = bytearray(), 0
     try:
         async with asyncio.timeout(limits.receive_seconds):
@@ -109,17 +130,21 @@ async def read_body(request: Request, limits: Limits) -> bytes:
         raise Refusal(408, sentence, CLOSE) from None
     if size > limits.body_bytes:
         raise _too_large(limits)
-    return bytes(body)
+    return _unpacked(body, limits) if coding == "gzip" else bytes(body)
 
 
-def is_local(host: str) -> bool:
-    """Whether a name or address means this machine, and nothing but this machine."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
+def _unpacked(body: bytearray, limits: Limits) -> bytes:
+    """Of gzip, never more than the limit: a few bytes can stand for a great many."""
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        found = unpacker.decompress(bytes(body), limits.body_bytes + 1)
+    except zlib.error:
+        raise Refusal(400, "the body says that it is gzip, but cannot be unpacked", CLOSE) from None
+    if len(found) > limits.body_bytes:
+        raise _too_large(limits)
+    if not unpacker.eof:
+        raise Refusal(400, "the body says that it is gzip, but its end is missing", CLOSE)
+    return found
 
 
 def _host_name(header: str) -> str:

@@ -11,7 +11,9 @@ class Limits:
 
     body_bytes: int = 1_000_000
     texts: int = 512  #: of one request
+    characters: int = 200_000  #: of one request, counted before anything is split
     tokens: int = 4096  #: of one request
+    answer_bytes: int = 32_000_000  #: of one answer, as far as its numbers can be counted before they are computed
     waiting: int = 512  #: requests in the queue
     waiting_tokens: int = 65_536  #: of all requests in the queue
     answer_seconds: float = 30.0  #: from the complete request to its answer

@@ -27,10 +27,12 @@ class Histogram:
             if value <= bound:
                 self.counts[number] += 1
 
-    def lines(self) -> list[str]:
-        """What follows the name in each line."""
-        buckets = [f'_bucket{{le="{bound:g}"}} {count}' for bound, count in zip(self.bounds, self.counts, strict=True)]
-        return [*buckets, f'_bucket{{le="+Inf"}} {self.count}', f"_sum {self.total:.6f}", f"_count {self.count}"]
+    def lines(self, label: str = "") -> list[str]:
+        """What follows the name in each line; ``label``: 'path="/encode"'."""
+        before, alone = (f"{label},", f"{{{label}}}") if label else ("", "")
+        counts = [*zip((f"{bound:g}" for bound in self.bounds), self.counts, strict=True), ("+Inf", self.count)]
+        buckets = [f'_bucket{{{before}le="{bound}"}} {count}' for bound, count in counts]
+        return [*buckets, f"_sum{alone} {self.total:.6f}", f"_count{alone} {self.count}"]
 
 
 class Metrics:
@@ -39,7 +41,7 @@ class Metrics:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._requests: Counter[tuple[str, int]] = Counter()
-        self._seconds = Histogram(SECONDS)
+        self._seconds: dict[str, Histogram] = {}  # by path
         self._batches = Histogram(SIZES)
         self._tokens = 0
         self.queue = (0, 0)  #: requests and tokens that wait
@@ -47,7 +49,7 @@ class Metrics:
     def count_request(self, path: str, status: int, seconds: float) -> None:
         with self._lock:
             self._requests[path, status] += 1
-            self._seconds.add(seconds)
+            self._seconds.setdefault(path, Histogram(SECONDS)).add(seconds)
 
     def count_batch(self, requests: int, tokens: int) -> None:
         with self._lock:
@@ -64,8 +66,13 @@ class Metrics:
             parts = [
                 _metric("polyseme_info", "gauge", "The version that runs.", f'{{version="{__version__}"}} 1'),
                 _metric("polyseme_requests_total", "counter", "Requests answered.", *requests),
-                _histogram("polyseme_request_seconds", "Seconds from request to answer.", self._seconds),
-                _histogram("polyseme_batch_requests", "Requests that a model was asked together.", self._batches),
+                _metric("polyseme_request_seconds", "histogram", "Seconds from request to answer.", *self._times()),
+                _metric(
+                    "polyseme_batch_requests",
+                    "histogram",
+                    "Requests that a model was asked together.",
+                    *self._batches.lines(),
+                ),
                 _metric("polyseme_tokens_total", "counter", "Tokens read by models.", f" {self._tokens}"),
                 _metric("polyseme_queue_requests", "gauge", "Requests that wait.", f" {requests_waiting}"),
                 _metric("polyseme_queue_tokens", "gauge", "Tokens that wait.", f" {tokens_waiting}"),
@@ -73,6 +80,9 @@ class Metrics:
         if memory := resident_bytes():
             parts.append(_metric("process_resident_memory_bytes", "gauge", "Memory in use.", f" {memory}"))
         return "".join(parts)
+
+    def _times(self) -> list[str]:
+        return [line for path, times in sorted(self._seconds.items()) for line in times.lines(f'path="{path}"')]
 
 
 def resident_bytes() -> int | None:
@@ -88,7 +98,3 @@ def _metric(name: str, kind: str, explained: str, *values: str) -> str:
     """``values``: what follows the name, labels and number."""
     lines = [f"# HELP {name} {explained}", f"# TYPE {name} {kind}", *(name + value for value in values)]
     return "\n".join(lines) + "\n"
-
-
-def _histogram(name: str, explained: str, values: Histogram) -> str:
-    return _metric(name, "histogram", explained, *values.lines())

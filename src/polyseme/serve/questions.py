@@ -16,7 +16,9 @@ from polyseme.lm.lexicon import Direction, Substitute
 from polyseme.lm.places import Place
 from polyseme.lm.scoring import Score, score_stream
 from polyseme.senses.nearest import Near, NearestQuery, nearest_in_index, nearest_in_map
+from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import SenseMap
+from polyseme.senses.uses import Uses, read_uses
 from polyseme.serve.served import ServedModel
 
 #: A text as sentences of tokens.
@@ -42,7 +44,8 @@ class Mapped:
     """A word of a sentence among the occurrences of the index; ``senses`` is None where there are none."""
 
     senses: SenseMap | None
-    here: Floats | None  # [L+1, 2]
+    here: Floats | None = None  # [L+1, 2]
+    group: int | None = None  #: of the senses' groups, the one that the word is used like
 
 
 def encode(model: ServedModel, requests: list[list[Sentences]]) -> list[list[Floats]]:
@@ -73,7 +76,11 @@ def substitutes(model: ServedModel, wanted: list[Wanted]) -> list[list[Substitut
 
 def senses(model: ServedModel, places: list[Place]) -> list[Mapped]:
     """The sense map of each place's word, and where on it the place lies."""
-    return [_mapped(model.sense_map(place.tokens[place.begin]), here) for place, here in _vectors(model, places)]
+    uses = read_uses(model.elmo, places, lexicon_or_none(model.elmo))
+    return [
+        _mapped(model.sense_map(place.tokens[place.begin]), uses[number : number + 1])
+        for number, place in enumerate(places)
+    ]
 
 
 def neighbours(model: ServedModel, asked: list[NearestQuery]) -> list[list[Near]]:
@@ -87,8 +94,17 @@ def neighbours(model: ServedModel, asked: list[NearestQuery]) -> list[list[Near]
     return found
 
 
-def _mapped(found: SenseMap | None, here: Floats) -> Mapped:
-    return Mapped(found, None if found is None else found.plane.place(here[:, None])[:, 0])
+def _mapped(found: SenseMap | None, use: Uses) -> Mapped:
+    if found is None:
+        return Mapped(None)
+    return Mapped(found, found.plane.place(use.word)[:, 0], nearest_group(found, use))
+
+
+def nearest_group(found: SenseMap, use: Uses) -> int:
+    """The group whose uses are most like a use, on average."""
+    alike = use.similarities(found.uses, "sense")[0]  # [n]
+    means = np.bincount(found.labels, alike) / np.bincount(found.labels)
+    return int(means.argmax())
 
 
 def _vectors(model: ServedModel, places: Sequence[Place]) -> Iterator[tuple[Place, Floats]]:

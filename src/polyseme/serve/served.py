@@ -66,7 +66,7 @@ class ServedModel:
         if self.index is not None:
             return self.index
         if self.index_state == "building":
-            raise Refusal(429, "the index is still being built; try again in a moment", {"Retry-After": "2"})
+            raise Refusal(503, "the index is still being built; try again in a moment", {"Retry-After": "2"})
         raise Refusal(
             422, f"there is no index for the model {self.name!r}; start the server with one: polyseme serve --index DIR"
         )
@@ -116,6 +116,10 @@ class Models:
             model.index_state = "building"
         self._builder = threading.Thread(target=self._build, args=[waiting], name="polyseme-index", daemon=True)
         self._builder.start()
+
+    def index_now(self) -> None:
+        """The same, for whoever cannot do anything before."""
+        self._build([model for model in self if model.index is None and shipped_text(model.elmo.lang) is not None])
 
     def close(self) -> None:
         """Stop building: a thread that computes while the process ends would make it crash."""

@@ -8,36 +8,17 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import uvicorn
 
-from polyseme.errors import ConfigError, JobError
+from polyseme.errors import JobError
 from polyseme.serve.asgi import build_app
 from polyseme.serve.connection import connection_class
-from polyseme.serve.guard import is_local
 from polyseme.serve.limits import Limits
+from polyseme.serve.listening import Listening
 from polyseme.serve.served import Models
 
 DRAIN_SECONDS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """Where a server listens, and what it asks for."""
-
-    host: str = "127.0.0.1"
-    port: int = 8000  #: 0: any that is free
-    token: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.token is None and not is_local(self.host):
-            raise ConfigError(
-                f"{self.host} can be reached from other machines, so a token is needed: "
-                "set POLYSEME_TOKEN, or listen on 127.0.0.1"
-            )
-        if self.token is not None and not (self.token.isascii() and self.token.isprintable() and len(self.token) >= 8):
-            raise ConfigError("a token should have at least 8 printable ASCII characters")
 
 
 def serve(
@@ -55,7 +36,7 @@ def serve(
 
 
 def make_server(models: Models, where: Listening, limits: Limits) -> uvicorn.Server:
-    app = build_app(models, limits=limits, token=where.token, local_only=is_local(where.host))
+    app = build_app(models, where, limits=limits)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a client's broken request is no news
     config = uvicorn.Config(
         app,

@@ -58,7 +58,8 @@ class Worker:
             async with asyncio.timeout_at(loop.time() + self._limits.answer_seconds):
                 return await job.answer
         except TimeoutError:
-            raise _busy(f"there was no answer within {self._limits.answer_seconds:g} seconds") from None
+            late = f"there was no answer within {self._limits.answer_seconds:g} seconds; ask for less, or later"
+            raise Refusal(504, late, {"Retry-After": "5"}) from None
 
     def close(self) -> None:
         """Answer what waits, take nothing more, and end."""
@@ -136,4 +137,4 @@ def _settle(group: list[Job], answers: list[Any]) -> None:
 
 
 def _busy(why: str) -> Refusal:
-    return Refusal(429, f"the server is busy: {why}; try again later", {"Retry-After": "1"})
+    return Refusal(503, f"the server is busy: {why}; try again later", {"Retry-After": "1"})

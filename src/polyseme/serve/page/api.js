@@ -1,5 +1,6 @@
-// Questions to the server. A newer question of the same kind cancels the older one.
+// Questions, and their answers. A newer question of the same kind cancels the older one.
 
+import { reach } from "./backend.js";
 import { $ } from "./dom.js";
 
 const running = new Map();
@@ -15,15 +16,13 @@ export async function ask(kind, path, fields) {
   running.get(kind)?.abort();
   const controller = new AbortController();
   running.set(kind, controller);
-  const options = { signal: controller.signal, headers: { "Content-Type": "application/json", ...credentials() } };
-  if (fields) Object.assign(options, { method: "POST", body: JSON.stringify(fields) });
-  const response = await reach(path, options);
-  if (response.status === 401) {
-    await askForToken("Authorization" in options.headers);
+  const headers = credentials();
+  const { status, answer } = await reached(path, fields, { signal: controller.signal, headers });
+  if (status === 401) {
+    await askForToken("Authorization" in headers);
     return ask(kind, path, fields);
   }
-  const answer = await response.json();
-  if (!response.ok) throw new Refused(response.status, answer.error);
+  if (status !== 200) throw new Refused(status, answer.error);
   return answer;
 }
 
@@ -31,18 +30,19 @@ export function cancelAll() {
   for (const controller of running.values()) controller.abort();
 }
 
-async function reach(path, options) {
+async function reached(path, fields, options) {
   try {
-    return await fetch(path, options);
+    return await reach(path, fields, options);
   } catch (error) {
-    if (wasCancelled(error)) throw error;
-    throw new Refused(0, "the server does not answer; is it still running?");
+    if (wasCancelled(error) || error instanceof Refused) throw error;
+    if (error instanceof TypeError) throw new Refused(0, "the server does not answer; is it still running?");
+    throw error;
   }
 }
 
 export const wasCancelled = (error) => error.name === "AbortError";
 
-function credentials() {
+export function credentials() {
   const token = sessionStorage.getItem("token");
   return token ? { Authorization: `Bearer ${token}` } : {};
 }

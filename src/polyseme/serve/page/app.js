@@ -1,37 +1,39 @@
 // The page: what changes, what is asked anew because of it, and where the answers go.
 
-import { ask, cancelAll, Refused, wasCancelled } from "./api.js";
-import { drawCopies } from "./copies.js";
+import { drawAbsent } from "./absent.js";
+import { cancelAll, Refused, wasCancelled } from "./api.js";
+import { fit, listenTo, setArea } from "./areas.js";
+import { addressOf } from "./backend.js";
+import { copy, drawCopies } from "./copies.js";
 import { $, calm, make, unitSpan } from "./dom.js";
 import { EXAMPLES } from "./examples.js";
-import { drawLayers } from "./layers.js";
-import { drawMap, drawMessage, moveMap } from "./map.js";
-import { drawGrid, drawNear, drawSubstitutes } from "./panels.js";
+import { drawLayers, showLayer, stopsOf } from "./layers.js";
+import { drawMap, drawMessage, drawThere, moveMap } from "./map.js";
+import { clearestElsewhere, drawOpposites } from "./opposites.js";
+import { drawGrid, drawNear, drawSubstitutes, sayScale } from "./panels.js";
+import { calmMotion, play, stopPlaying, stopWhenTouched } from "./play.js";
+import { askGrid, askModels, askNear, askSenses, askSentence, askSubstitutes, askThere, unmarked } from "./questions.js";
 import { readAddress, state, weights, writeAddress } from "./state.js";
 import { drawStrip, showChosen } from "./strip.js";
 
+const LANGUAGES = { en: "English", ko: "한국어", zh: "中文" };
+
 let models = [];
 let scored = null; // the sentence: tokens, offsets, sentences, and its scores if the model has any
+let mapped = null; // the sense map of the chosen word
+let near = []; // the nearest occurrences
+let could = {}; // the substitutes by direction
 let compared = null; // the last answer about two sentences
 let pair = { row: 0, column: 0 };
-let wished = null; // what to choose as soon as its sentence is split: a word, or where it begins (in characters)
+let wished = null; // where the word begins (in characters) that is chosen as soon as its sentence is split
 
 const model = () => models.find((one) => one.name === state.model);
-
-// --- asking --------------------------------------------------------------------------------------------------------
-
-async function split() {
-  const fields = { model: state.model, texts: [state.text] };
-  const [path, more] = model().words ? ["/score", {}] : ["/encode", { pool: "mean" }];
-  scored = (await ask("split", path, { ...fields, ...more })).texts[0];
-  chooseWithin();
-  drawStrip(scored, choose);
-}
+const chosenWord = () => scored.tokens[state.word];
 
 // The one that was wished for, else the word that the state names, else the longest.
 function chooseWithin() {
   const { tokens, offsets } = scored;
-  const at = typeof wished === "number" ? offsets.findIndex(([, end]) => end > wished) : tokens.indexOf(wished);
+  const at = wished === null ? -1 : offsets.findIndex(([, end]) => end > wished);
   if (at >= 0) state.word = at;
   wished = null;
   if (state.word === null || state.word >= tokens.length) {
@@ -46,76 +48,60 @@ function place() {
   return { tokens: scored.tokens.slice(begin, end), position: state.word - begin };
 }
 
-const askSenses = () => ask("senses", "/senses", { model: state.model, ...place() });
-
-const askNear = () =>
-  ask("near", "/neighbours", { model: state.model, ...place(), mix: weights(), same_word: state.same, k: 10 });
-
-async function askSubstitutes() {
-  const directions = model().bidirectional ? ["forward", "both", "backward"] : ["forward"];
-  const fields = { model: state.model, ...place(), k: 10 };
-  const found = await Promise.all(
-    directions.map((direction) => ask(`substitutes ${direction}`, "/substitutes", { ...fields, direction })));
-  return Object.fromEntries(directions.map((direction, number) => [direction, found[number].substitutes]));
-}
-
-const askGrid = () =>
-  ask("grid", "/similarity", {
-    model: state.model, first: unmarked(state.text), second: unmarked(state.second), mix: state.mix, grid: true,
-  });
-
-// Brackets would mark a word: of the same width, but no brackets.
-const unmarked = (text) => text.replaceAll("[", "［").replaceAll("]", "］");
-
 // --- showing -------------------------------------------------------------------------------------------------------
 
 async function showSentence() {
   if (!state.text.trim()) return showNothing("Write a sentence to begin.");
-  await split();
+  scored = await askSentence(model());
+  chooseWithin();
   if (state.word === null) return showNothing("There is no word in this sentence.");
+  drawStrip(scored, choose);
   showPanels(true);
   say("");
   await Promise.all([showWord(), showGrid()]);
+  await showOpposites();
 }
 
 // An empty sentence has no word, so everything about a word goes.
 function showNothing(sentence) {
-  scored = compared = null;
+  scored = mapped = compared = null;
   cancelAll();
-  $("#strip").replaceChildren();
   drawMessage("");
-  for (const panel of ["#near", "#substitutes", "#grid", "#pair"]) $(panel).replaceChildren();
+  for (const panel of ["#strip", "#opposites", "#near", "#substitutes", "#grid", "#pair"]) $(panel).replaceChildren();
   showPanels(false);
   say(sentence);
 }
 
 function showPanels(there) {
-  $("#layered").hidden = $("#strip-key").hidden = !there;
-  document.querySelectorAll("[data-copies]").forEach((copies) => (copies.hidden = !there));
+  $("#layered").hidden = !there;
+  $("#substitutes-panel").hidden = !model().words;
+  fit($("#second"));
 }
 
 async function showWord() {
   showChosen();
-  const word = scored.tokens[state.word];
-  $("#senses-title").replaceChildren("Senses of ", make("em", { lang: model().lang }, word));
-  await Promise.all([
-    showSenses(),
-    showNear(),
-    model().words && askSubstitutes().then((found) => drawSubstitutes(found, put)),
-  ]);
+  $("#senses-title").replaceChildren("Senses of ", make("em", { lang: model().lang }, chosenWord()));
+  await Promise.all([showSenses(), showNear(), model().words && showSubstitutes()]);
+  if (mapped && !mapped.total) {
+    const neighbours = state.same ? await askNear(place(), false) : near;
+    drawAbsent(chosenWord(), { neighbours, substitutes: could.both ?? could.forward ?? [], use: lookFrom, put });
+  }
 }
 
 async function showSenses() {
+  mapped = null;
   if (model().index.state !== "ready") return showWithoutIndex();
-  const answer = await askSenses();
-  drawMap(answer, lookFrom);
-  $("#senses-lead").textContent = leadOf(answer);
+  mapped = await askSenses(place());
+  sayScale(chosenWord(), mapped);
+  if (!mapped.total) return;
+  drawMap(mapped, lookFrom);
+  $("#senses-lead").textContent = leadOf(mapped);
 }
 
 // The index may still be in the making: then the page looks again, and shows the rest meanwhile.
 function showWithoutIndex() {
   const building = model().index.state === "building";
-  drawMessage(building ? "The index of occurrences is being built; this takes a few seconds." : "This server has no index of occurrences for this model; start it with --index DIR.");
+  drawMessage(building ? "The index of occurrences is being built; this takes some seconds." : "This server has no index of occurrences for this model; start it with --index DIR.");
   $("#near").replaceChildren();
   clearTimeout(looking);
   if (building) looking = setTimeout(() => attempt(lookAgain), 1000);
@@ -124,28 +110,35 @@ function showWithoutIndex() {
 let looking = 0;
 
 async function lookAgain() {
-  await loadModels();
-  if (scored && state.word !== null) await Promise.all([showSenses(), showNear()]);
+  models = await askModels();
+  if (!scored || state.word === null) return;
+  await Promise.all([showSenses(), showNear()]);
+  await showOpposites();
+  if (model().index.state === "ready" && fresh) playLayers();
 }
 
 function leadOf(answer) {
-  if (!answer.total) return "";
   const some = answer.occurrences.length < answer.total ? `, of which ${answer.occurrences.length} are drawn` : "";
   const times = answer.total === 1 ? "once" : `${answer.total} times`;
   return `The index has this word ${times}${some}. Groups are named by words that could stand in their places, and not in the others’.`;
 }
 
 async function showNear() {
-  if (model().index.state === "ready") drawNear((await askNear()).neighbours, lookFrom);
+  if (model().index.state !== "ready") return;
+  near = await askNear(place());
+  drawNear(near, lookFrom);
+}
+
+async function showSubstitutes() {
+  could = await askSubstitutes(model(), place());
+  drawSubstitutes(could, put);
 }
 
 async function showGrid() {
   if (!scored) return;
   if (!state.second.trim()) return showNoGrid();
   compared = await askGrid();
-  const word = scored.tokens[state.word];
-  pair = { row: state.word, column: Math.max(0, compared.second.tokens.indexOf(word)) };
-  redrawGrid();
+  choosePair();
 }
 
 function showNoGrid() {
@@ -154,12 +147,47 @@ function showNoGrid() {
   $("#pair").replaceChildren();
 }
 
+function choosePair() {
+  pair = { row: state.word, column: Math.max(0, compared.second.tokens.indexOf(chosenWord())) };
+  redrawGrid();
+}
+
 function redrawGrid() {
-  const choosePair = (to) => {
+  const change = (to) => {
     pair = to;
     redrawGrid();
   };
-  if (compared && compared.first.tokens.length > pair.row) drawGrid(compared, pair, choosePair);
+  if (compared && compared.first.tokens.length > pair.row) drawGrid(compared, pair, change);
+}
+
+// The sentence, and one in which the word means something else: the second one if it has the word, else an occurrence.
+async function showOpposites() {
+  if (!mapped?.total) return drawOpposites([]);
+  const mine = { text: state.text, span: scored.offsets[state.word], group: mapped.group, use: () => $("#sentence").focus() };
+  const other = await otherSentence();
+  drawOpposites(other ? [mine, other] : [mine]);
+}
+
+async function otherSentence() {
+  const second = compared?.second;
+  const at = second ? second.tokens.indexOf(chosenWord()) : -1;
+  if (at < 0) {
+    const found = clearestElsewhere(mapped, mapped.group);
+    return found && { ...found, use: () => lookFrom(found) };
+  }
+  const [begin, end] = second.sentences.find(([first, last]) => first <= at && at < last);
+  const there = await askThere(second.tokens.slice(begin, end), at - begin);
+  drawThere(there);
+  const span = second.offsets[at];
+  return { text: state.second, span, group: there.group, use: exchange };
+}
+
+// The second sentence becomes the first.
+function exchange() {
+  const [text, second] = [state.second, state.text];
+  const wish = compared.second.offsets[compared.second.tokens.indexOf(chosenWord())][0];
+  setArea("#sentence", text);
+  changeText(text, { wish, second });
 }
 
 function say(sentence) {
@@ -178,13 +206,11 @@ async function attempt(action) {
   } catch (error) {
     if (wasCancelled(error)) return;
     if (!(error instanceof Refused)) throw error;
-    say(capital(error.message) + (error.message.endsWith("?") ? "" : "."));
+    say(error.message.charAt(0).toUpperCase() + error.message.slice(1) + (error.message.endsWith("?") ? "" : "."));
   } finally {
     document.body.dataset.running = String(--running);
   }
 }
-
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function changeText(text, { wish = null, second = null, step = true } = {}) {
   state.text = text;
@@ -201,7 +227,7 @@ function changeText(text, { wish = null, second = null, step = true } = {}) {
 }
 
 // Whether the focus is on a button that the next sentence takes away: then it goes to the word, as the eyes do.
-const focusLeaves = () => document.activeElement?.closest("#reading, #near, #substitutes") != null;
+const focusLeaves = () => document.activeElement?.closest("#reading, #near, #substitutes, #opposites, .absent") != null;
 
 // What is typed without a pause is one step back, whatever stood there before is another.
 let typed = 0;
@@ -220,10 +246,8 @@ function choose(number) {
   writeAddress(true);
   attempt(async () => {
     await showWord();
-    if (compared && compared.first.tokens.length === scored.tokens.length) {
-      pair = { row: number, column: Math.max(0, compared.second.tokens.indexOf(scored.tokens[number])) };
-      redrawGrid();
-    }
+    if (compared && compared.first.tokens.length === scored.tokens.length) choosePair();
+    await showOpposites();
   });
 }
 
@@ -233,8 +257,6 @@ function lookFrom(occurrence) {
   changeText(occurrence.text, { wish: occurrence.span[0] });
   $("#sentence").scrollIntoView({ block: "center", behavior: calmMotion() ? "auto" : "smooth" });
 }
-
-const calmMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // Another word in the place of the chosen one.
 function put(word) {
@@ -258,74 +280,60 @@ async function showMixedGrid() {
 function changeLayer() {
   moveMap();
   redrawGrid();
-  if (scored && state.word !== null) layerChanged();
+  if (!scored || state.word === null) return;
+  sayScale(chosenWord(), mapped);
+  layerChanged();
+}
+
+// From 0 up to the layer that is shown.
+let fresh = true; // nothing was played yet
+
+function playLayers() {
+  fresh = false;
+  if (!mapped?.total || calmMotion()) return;
+  const all = stopsOf(model().layers);
+  const last = state.layer;
+  const stops = last === "mix" ? all : all.slice(0, all.indexOf(last) + 1);
+  const show = (layer) => {
+    state.layer = layer;
+    showLayer(all);
+    moveMap();
+  };
+  play(stops, show, changeLayer);
 }
 
 // --- beginning -----------------------------------------------------------------------------------------------------
 
-// Input methods compose a character out of several keys: nothing happens before it is complete.
-function listenTo(selector, changed) {
-  const area = $(selector);
-  const soon = calm(() => changed(area.value), 350);
-  let composing = false;
-  area.addEventListener("compositionstart", () => (composing = true));
-  area.addEventListener("compositionend", () => {
-    composing = false;
-    soon();
-  });
-  area.addEventListener("input", () => {
-    fit(area);
-    if (!composing) soon();
-  });
-  area.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing && event.keyCode !== 229) {
-      event.preventDefault();
-      changed(area.value);
-    }
-  });
-}
+const examplesOf = (lang) => EXAMPLES[lang] ?? [];
 
-function setArea(selector, text) {
-  $(selector).value = text;
-  fit($(selector));
-}
-
-function fit(area) {
-  area.style.height = "auto";
-  area.style.height = `${area.scrollHeight}px`;
-}
-
+// Those of the language that is shown; the others stand behind the menu.
 function drawExamples() {
-  const found = models.flatMap((one) => (EXAMPLES[one.lang] ?? []).map((example) => [one, example]));
-  $("#examples").replaceChildren(...found.map(([one, [text, word, second]]) =>
-    make("button", {
-      type: "button", lang: one.lang, onclick: () => {
-        if (state.model !== one.name) chooseModel(one.name);
-        setArea("#sentence", text);
-        changeText(text, { wish: word, second });
-      },
-    }, text)));
+  $("#examples").replaceChildren(...examplesOf(model().lang).map((example) =>
+    make("button", { type: "button", lang: model().lang, onclick: () => showExample(example) }, example.word)));
+}
+
+function showExample({ first, at, second }) {
+  setArea("#sentence", first);
+  changeText(first, { wish: at, second });
 }
 
 function chooseModel(name) {
   state.model = name;
   $("#model").value = name;
   const { lang, layers } = model();
-  for (const selector of ["#sentence", "#second", "#strip", "#near", "#grid"]) $(selector).lang = lang;
+  for (const selector of ["#sentence", "#second", "#strip", "#near", "#grid", "#opposites"]) $(selector).lang = lang;
   drawLayers(layers, changeLayer);
-}
-
-async function loadModels() {
-  models = (await ask("models", "/models")).models;
+  drawExamples();
 }
 
 function drawModels() {
-  $("#model").replaceChildren(...models.map((one) => make("option", { value: one.name }, one.name)));
+  const named = (one) => (one.name === one.lang && LANGUAGES[one.lang]) || one.name;
+  $("#model").replaceChildren(...models.map((one) => make("option", { value: one.name, lang: one.lang }, named(one))));
   $("#model").onchange = () => {
     chooseModel($("#model").value);
-    const [text, word, second] = EXAMPLES[model().lang]?.[0] ?? [state.text, null, state.second];
-    setArea("#sentence", text);
-    changeText(text, { wish: word, second });
+    const example = examplesOf(model().lang)[0];
+    if (example) showExample(example);
+    else changeText(state.text);
   };
 }
 
@@ -333,7 +341,7 @@ function startTheme() {
   const names = ["auto", "light", "dark"];
   const show = (name) => {
     document.documentElement.dataset.theme = name;
-    $("#theme").textContent = `Theme: ${name}`;
+    $("#theme").replaceChildren(make("span", { class: "wide" }, "Theme: "), name);
   };
   show(names.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto");
   $("#theme").onclick = () => {
@@ -343,48 +351,56 @@ function startTheme() {
   };
 }
 
-// What the snippets are about.
+// What the snippets and pictures are about.
 function page() {
   const mark = (text, span) => {
     const [begin, end] = unitSpan(text, span);
-    return `${text.slice(0, begin)}[${text.slice(begin, end)}]${text.slice(end)}`;
+    return `${unmarked(text.slice(0, begin))}[${unmarked(text.slice(begin, end))}]${unmarked(text.slice(end))}`;
   };
   const offsets = compared?.second.offsets[pair.column];
+  const values = compared && (state.layer === "mix" ? compared.mix_grid : compared.grids[Number(state.layer)]);
   return {
     model: model(),
-    word: scored.tokens[state.word],
+    word: chosenWord(),
+    bracketed: /[[\]]/.test(state.text),
+    place: place(),
     marked: mark(state.text, scored.offsets[state.word]),
-    secondMarked: offsets ? mark(state.second, offsets) : state.second,
+    secondMarked: offsets ? mark(state.second, offsets) : unmarked(state.second),
+    scored, neighbours: near, substitutes: could, weights: weights(),
+    grid: compared && { rows: compared.first.tokens, columns: compared.second.tokens, values },
   };
 }
 
-function showState() {
-  if (!model()) state.model = models[0].name;
-  const first = EXAMPLES[model().lang]?.[0] ?? ["", null, ""];
-  const fresh = !state.text;
-  if (fresh) [state.text, wished, state.second] = first;
+async function showState() {
+  const [startModel, startWord] = document.querySelector("meta[name=polyseme-start]")?.content.split("|") ?? [];
+  if (!model()) state.model = startModel ?? models[0].name;
+  if (!state.text) {
+    const first = examplesOf(model().lang).find((one) => one.word === startWord) ?? examplesOf(model().lang)[0];
+    if (first) [state.text, wished, state.second] = [first.first, first.at, first.second];
+  }
   chooseModel(state.model);
   setArea("#sentence", state.text);
   setArea("#second", state.second);
   document.querySelectorAll("[name=same]").forEach((one) => (one.checked = (one.value === "same") === state.same));
-  attempt(async () => {
-    await showSentence();
-    writeAddress(false);
-  });
+  await showSentence();
+  writeAddress(false);
 }
 
 async function start() {
   startTheme();
   readAddress();
-  await loadModels();
+  models = await askModels();
   drawModels();
-  drawExamples();
   drawCopies(page);
+  stopWhenTouched();
   listenTo("#sentence", type);
   listenTo("#second", (text) => {
     state.second = text;
     writeAddress(false);
-    attempt(showGrid);
+    attempt(async () => {
+      await showGrid();
+      await showOpposites();
+    });
   });
   document.querySelectorAll("[name=same]").forEach((one) => {
     one.onchange = () => {
@@ -393,11 +409,15 @@ async function start() {
       attempt(showNear);
     };
   });
+  $("#play").onclick = playLayers;
+  $("#share").onclick = () => copy(addressOf(state, examplesOf(model().lang)), $("#share"), "Share");
   addEventListener("popstate", () => {
+    stopPlaying();
     readAddress();
-    showState();
+    attempt(showState);
   });
-  showState();
+  await showState();
+  if (mapped?.total) playLayers();
 }
 
 attempt(start);

@@ -1,6 +1,12 @@
-// "Copy as Python" and "copy as command": what a panel shows, asked from a program.
+// "Copy as Python" and "Copy as command": what a panel shows, asked from a program.
+//
+// Brackets mark a word, so a text that has some of its own is asked for by its tokens. A token of the server is never
+// copied: the snippets read it from POLYSEME_TOKEN, as the server does.
 
+import { credentials } from "./api.js";
+import { program } from "./backend.js";
 import { make } from "./dom.js";
+import { download } from "./pictures.js";
 import { state, weights } from "./state.js";
 
 const python = JSON.stringify; // a string or a list of numbers is written alike in both
@@ -21,8 +27,27 @@ function index(page) {
     `index = Index.in_memory(elmo, text.read_text("utf-8").splitlines())\n`;
 }
 
-const curl = (path, fields) =>
-  `curl -s ${location.origin}${path} -H 'Content-Type: application/json' \\\n  -d ${shell(JSON.stringify(fields))}`;
+const needsToken = () => "Authorization" in credentials();
+
+function curl(path, fields) {
+  const token = needsToken() ? ` -H "Authorization: Bearer $POLYSEME_TOKEN"` : "";
+  return `curl -s ${program(path)} -H 'Content-Type: application/json'${token} \\\n  -d ${shell(JSON.stringify(fields))}`;
+}
+
+// The same question in Python, and what to print of the answer.
+function asked(path, fields, print) {
+  const token = needsToken();
+  return `import json
+${token ? "import os\n" : ""}from urllib.request import Request, urlopen
+
+question = json.loads(${python(JSON.stringify(fields))})
+headers = {"Content-Type": "application/json"${token ? `, "Authorization": f"Bearer {os.environ['POLYSEME_TOKEN']}"` : ""}}
+with urlopen(Request(${python(program(path))}, json.dumps(question).encode(), headers)) as answer:
+${print}`;
+}
+
+// Where the word stands: in brackets, or by its number where the text has brackets of its own.
+const placed = (page) => (page.bracketed ? page.place : { text: page.marked });
 
 const rounded = () => weights().map((weight) => Number(weight.toFixed(3)));
 
@@ -38,47 +63,44 @@ for token, forward, backward in zip(score.tokens, score.surprisal, score.backwar
     python: (page) => `${elmo(page.model)}${index(page)}
 import numpy as np
 
-places = index.occurrences(${python(page.word)})
-layers = index.layers_of(places)  # [L+1, n, W]
-centred = layers - layers.mean(axis=1, keepdims=True)
-axes = np.linalg.svd(centred.reshape(-1, layers.shape[2]), full_matrices=False)[2][:2]
-points = np.tensordot(${python(rounded())}, centred @ axes.T, axes=1)  # [n, 2]
-for place, point in zip(places, points):
-    print(point.round(2), place.marked)`,
-    command: (page) => curl("/senses", { model: page.model.name, text: page.marked }),
+from polyseme import SenseMap
+
+found = SenseMap.of(elmo, ${python(page.word)}, index)
+points = np.tensordot(${python(rounded())}, found.points, axes=1)  # [n, 2]
+for group, point, place in zip(found.labels, points, found.occurrences):
+    print(found.groups[group].names, point.round(2), place.marked)`,
+    command: (page) => curl("/senses", { model: page.model.name, ...placed(page) }),
   },
   neighbours: {
     python: (page) => {
-      if (state.layer !== "mix") {
+      if (state.layer !== "mix" && !page.bracketed) {
         const same = state.same ? ", same_word=True" : "";
         return `${elmo(page.model)}${index(page)}
 for near in index.neighbours(${python(page.marked)}, layer=${state.layer}, k=10${same}):
     print(f"{near.similarity:.2f}", near.marked)`;
       }
-      const fields = { model: page.model.name, text: page.marked, mix: rounded(), same_word: state.same };
-      return `import json
-from urllib.request import Request, urlopen
-
-question = json.loads(${python(JSON.stringify(fields))})
-headers = {"Content-Type": "application/json"}
-with urlopen(Request(${python(`${location.origin}/neighbours`)}, json.dumps(question).encode(), headers)) as answer:
-    for near in json.load(answer)["neighbours"]:
-        print(f"{near['similarity']:.2f}", near["text"])`;
+      const fields = { model: page.model.name, ...placed(page), mix: rounded(), same_word: state.same };
+      return asked("/neighbours", fields, `    for near in json.load(answer)["neighbours"]:
+        print(f"{near['similarity']:.2f}", near["text"])`);
     },
     command: (page) => {
-      if (state.layer === "mix" || !page.model.index.source) {
-        return curl("/neighbours", { model: page.model.name, text: page.marked, mix: rounded(), same_word: state.same });
+      if (state.layer === "mix" || page.bracketed || !page.model.index.source) {
+        return curl("/neighbours", { model: page.model.name, ...placed(page), mix: rounded(), same_word: state.same });
       }
       const same = state.same ? " --same-word" : "";
       return `polyseme neighbours ${shell(page.model.index.source)} ${shell(page.marked)} --layer ${state.layer}${same} --model ${shell(page.model.source)}`;
     },
   },
   substitutes: {
-    python: (page) => `${elmo(page.model)}
+    python: (page) => page.bracketed
+      ? asked("/substitutes", { model: page.model.name, ...page.place }, `    print([one["word"] for one in json.load(answer)["substitutes"]])`)
+      : `${elmo(page.model)}
 for direction in ("forward", "both", "backward"):
     found = elmo.substitutes(${python(page.marked)}, k=10, direction=direction)
     print(direction, [one.word for one in found])`,
-    command: (page) => `polyseme substitutes ${shell(page.marked)} ${options(page.model)}`,
+    command: (page) => page.bracketed
+      ? curl("/substitutes", { model: page.model.name, ...page.place })
+      : `polyseme substitutes ${shell(page.marked)} ${options(page.model)}`,
   },
   similarity: {
     python: (page) => `${elmo(page.model)}
@@ -90,15 +112,18 @@ print(elmo.similarity(${python(page.marked)}, ${python(page.secondMarked)}))  # 
 export function drawCopies(page) {
   document.querySelectorAll("[data-copies]").forEach((element) => {
     const kinds = COPIES[element.dataset.copies];
-    element.replaceChildren(...["python", "command"].map((kind) => {
+    const snippets = ["python", "command"].map((kind) => {
       const name = kind === "python" ? "Copy as Python" : "Copy as command";
       const button = make("button", { type: "button", class: "copy", onclick: () => copy(kinds[kind](page()), button, name) }, name);
       return button;
-    }));
+    });
+    const pictures = ["svg", "png"].map((kind) =>
+      make("button", { type: "button", class: "copy", onclick: () => download(element.dataset.copies, kind, page()) }, `Save ${kind.toUpperCase()}`));
+    element.replaceChildren(...snippets, ...pictures);
   });
 }
 
-async function copy(text, button, name) {
+export async function copy(text, button, name) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

@@ -3,8 +3,10 @@
 import { $, make } from "./dom.js";
 import { layerName, state } from "./state.js";
 
+export const stopsOf = (count) => [...Array(count).keys()].map(String).concat("mix");
+
 export function drawLayers(count, changed) {
-  const stops = [...Array(count).keys()].map(String).concat("mix");
+  const stops = stopsOf(count);
   const slider = $("#layer");
   slider.max = String(count);
   slider.oninput = () => {
@@ -13,14 +15,14 @@ export function drawLayers(count, changed) {
     changed("layer");
   };
   $("#stops").replaceChildren(...stops.map((stop) => make("span", {}, stop)));
-  if (!stops.includes(state.layer)) state.layer = "mix";
+  if (!stops.includes(state.layer)) state.layer = String(count - 1);
   if (state.mix.length !== count || !(sum(state.mix) > 0)) state.mix = Array(count).fill(1 / count);
   state.mix = state.mix.map((weight) => Math.max(0, weight) / sum(state.mix));
   showLayer(stops);
   drawMix(changed, stops);
 }
 
-function showLayer(stops) {
+export function showLayer(stops) {
   const slider = $("#layer");
   slider.value = String(stops.indexOf(state.layer));
   slider.setAttribute("aria-valuetext", layerName());

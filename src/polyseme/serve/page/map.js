@@ -4,8 +4,8 @@ import { $, direction, make, makeSvg, marked, unitSpan } from "./dom.js";
 import { state, weights } from "./state.js";
 
 const WIDTH = 640;
-const HEIGHT = 430;
-const MARGIN = 34;
+const HEIGHT = 420;
+const MARGIN = 36;
 // Colour is not all: every group has a shape of its own.
 const SHAPES = [
   "M0-5.2A5.2 5.2 0 1 1 0 5.2A5.2 5.2 0 1 1 0-5.2Z",
@@ -21,10 +21,6 @@ let looked = -1; // the occurrence that is looked at
 
 export function drawMap(answer, use) {
   looked = -1;
-  if (!answer.total) {
-    drawMessage(`The index does not have “${answer.word}”, so there is nothing to place it among.`);
-    return;
-  }
   const points = answer.occurrences.map((_, number) => {
     const group = answer.groups[number];
     return makeSvg("path", { class: `point group-${group}`, d: SHAPES[group % SHAPES.length] });
@@ -32,20 +28,34 @@ export function drawMap(answer, use) {
   const labels = answer.names.map((names, group) =>
     makeSvg("text", { class: `label group-${group}`, "text-anchor": "middle" }, names.length > 0 && answer.names.length > 1 ? names.join(" · ") : ""),
   );
-  const here = makeSvg("g", { class: "here" },
-    makeSvg("circle", { r: 11 }), makeSvg("circle", { class: "dot", r: 4 }), makeSvg("text", { y: -17, "text-anchor": "middle" }, "here"));
+  const here = ring("your sentence", -18, answer.group);
   const counted = answer.occurrences.length < answer.total ? `${answer.occurrences.length} of ${answer.total}` : `${answer.total}`;
   const said = `Sense map of ${answer.word}: ${counted} occurrences in ${answer.names.length} ${answer.names.length === 1 ? "group" : "groups"}. Arrow keys go from occurrence to occurrence.`;
   const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", tabindex: "0", "aria-label": said },
     makeSvg("g", {}, ...points), here, makeSvg("g", {}, ...labels));
-  shown = { answer, points, labels, here, svg, view: viewOf(answer), order: orderOf(answer), use };
+  shown = { answer, points, labels, here, there: null, other: null, svg, view: viewOf(answer), order: orderOf(answer), use };
   listen(svg);
   const focused = $("#map").contains(document.activeElement);
   $("#map").replaceChildren(svg, make("p", { class: "note", id: "note" }));
   drawLegend(answer);
-  $("#reading").replaceChildren(make("span", { class: "muted" }, "Point at a mark to read its sentence."));
+  $("#reading").replaceChildren();
   moveMap();
   if (focused) svg.focus({ preventScroll: true }); // else Enter on a mark would lose it
+}
+
+function ring(said, y, group) {
+  return makeSvg("g", { class: `here of-${group}` },
+    makeSvg("circle", { r: 12 }), makeSvg("circle", { class: "dot", r: 4 }), makeSvg("text", { y, "text-anchor": "middle" }, said));
+}
+
+// The word of another sentence on the same map.
+export function drawThere(answer) {
+  if (!shown || !answer.here) return;
+  shown.other = answer.here;
+  shown.there = ring("the other", 29, answer.group);
+  shown.here.before(shown.there);
+  shown.view = viewOf(shown.answer, shown.other);
+  moveMap();
 }
 
 // Instead of a map, why there is none.
@@ -63,6 +73,8 @@ export function moveMap() {
   const places = answer.occurrences.map((_, number) => place(answer.points.map((layer) => layer[number])));
   points.forEach((point, number) => moveTo(point, places[number]));
   moveTo(here, place(answer.here));
+  if (shown.there) moveTo(shown.there, place(shown.other));
+  shown.svg.classList.toggle("plain", state.layer === "0"); // one point has no groups yet
   const extent = [0, 1].map((axis) => Math.max(...places.map((at) => at[axis])) - Math.min(...places.map((at) => at[axis])));
   const centres = labels.map((_, group) => labelPlace(places.filter((_, number) => answer.groups[number] === group)));
   apart(centres);
@@ -86,8 +98,8 @@ function moveTo(element, [x, y]) {
 }
 
 // One view for all layers, so that nearer and farther mean the same in each.
-function viewOf(answer) {
-  const all = [...answer.points.flat(), ...answer.here];
+function viewOf(answer, other = []) {
+  const all = [...answer.points.flat(), ...answer.here, ...other];
   const range = (axis) => [Math.min(...all.map((point) => point[axis])), Math.max(...all.map((point) => point[axis]))];
   const [x, y] = [range(0), range(1)];
   const size = ([low, high]) => Math.max(1e-6, high - low);
@@ -126,14 +138,12 @@ function noteOf(answer, places) {
   const layer = state.layer;
   if (layer === "0") {
     const spellings = new Set(answer.occurrences.map((one) => one.word)).size;
-    if (count === 1) return "Layer 0 has read the letters of the word and nothing else.";
-    return spellings === 1
-      ? `Layer 0 has read the letters of the word and nothing else: ${count} occurrences, one point.`
-      : `Layer 0 has read the letters of the word and nothing else: ${count} occurrences, one point for each of ${spellings} spellings.`;
+    const points = count === 1 ? "" : spellings === 1 ? `: ${count} occurrences, one point` : `: ${count} occurrences, one point for each of ${spellings} spellings`;
+    return `Layer 0 has read the letters of the word and nothing else${points}.`;
   }
   if (layer === "mix") return "A mix of the layers, which is what a task gets: drag its weights and watch.";
   if (layer === "1") return `Layer 1 has read the words before and after: ${distinct === 1 ? "still one point." : "the occurrences part."}`;
-  return `Layer ${layer} has read what layer ${Number(layer) - 1} made of them: nearer to what comes next than to how it is said.`;
+  return `Layer ${layer} has read what layer ${Number(layer) - 1} made of them. Point at a mark to read its sentence.`;
 }
 
 // From group to group, and within one from left to right.

@@ -4,7 +4,7 @@ import { $, direction, make, marked, unitSpan } from "./dom.js";
 import { layerName, state } from "./state.js";
 
 export function drawNear(neighbours, use) {
-  const empty = [make("li", { class: "empty" }, "There is none in the index.")];
+  const empty = [make("li", { class: "empty" }, "The index does not have this word; look among all words.")];
   const items = neighbours.map((one) => {
     const open = make("button", { type: "button", class: "sentence", title: "look from here", dir: direction(one.text), onclick: () => use(one) },
       ...marked(one.text, unitSpan(one.text, one.span), 90));
@@ -35,6 +35,17 @@ export function drawSubstitutes(byDirection, put) {
 }
 
 const percent = (share) => (share >= 0.1 ? `${Math.round(100 * share)} %` : `${(100 * share).toFixed(1)} %`);
+
+// What a cosine can be compared with: pairs of occurrences of the word, within one group and across two.
+export function sayScale(word, senses) {
+  const layer = Number(state.layer);
+  const [same, cross] = [senses?.same?.[layer], senses?.cross?.[layer]];
+  const there = typeof same === "number" && typeof cross === "number";
+  const said = there
+    ? `For comparison, in ${layerName()} two occurrences of “${word}” in one group have a cosine of ${same.toFixed(2)} on average, of different groups ${cross.toFixed(2)}.`
+    : "";
+  $("#scale").textContent = $("#near-lead").textContent = said;
+}
 
 export function drawGrid(answer, chosen, choose) {
   const { first, second } = answer;

@@ -4,7 +4,7 @@ export const state = {
   model: "", // name
   text: "",
   word: null, // number of the token
-  layer: "mix", // "0", "1", … or "mix"
+  layer: "", // "0", "1", … or "mix"; the top one unless chosen
   mix: [], // one weight for each layer, together 1
   same: true, // nearest occurrences of the same word only
   second: "",
@@ -16,7 +16,7 @@ export function readAddress() {
   read("model", (value) => (state.model = value));
   read("text", (value) => (state.text = value));
   read("word", (value) => (state.word = /^\d+$/.test(value) ? Number(value) : null));
-  read("layer", (value) => (state.layer = value));
+  state.layer = found.get("layer") ?? "";
   read("mix", (value) => (state.mix = value.split(",").map(Number)));
   read("near", (value) => (state.same = value !== "any"));
   read("second", (value) => (state.second = value));

@@ -1,0 +1,68 @@
+"""polyseme explore: the explorer page as a folder of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyseme.cli.options import OptionsFile, Overwrite, Quiet, Threads
+
+
+def explore(
+    export: Annotated[Path, typer.Option(help="The folder that the site is written into.", metavar="DIR")],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="A model; may be given again. All that are bundled unless given.", show_default=False),
+    ] = None,
+    options_file: OptionsFile = None,
+    index: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder of polyseme index; may be given again. A small text that is shipped unless given.",
+            metavar="DIR",
+            show_default=False,
+        ),
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option(help="Words to show, with commas between. Fifty ambiguous ones a language unless given."),
+    ] = None,
+    address: Annotated[
+        str, typer.Option(help="Where the site will be, so that links to it show a picture.", metavar="URL")
+    ] = "",
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the explorer as a static site, with some words computed in advance: a link that works without a server.
+
+    To look at any sentence in a browser of your own: polyseme serve
+
+    Examples:
+
+      polyseme explore --export site --address https://example.github.io/elmo/
+
+      polyseme explore --export site --model en --words bank,spring,match
+    """
+    from polyseme.cli.bars import shown_progress
+    from polyseme.errors import MissingExtra
+
+    try:
+        from polyseme.serve.served import load_models
+        from polyseme.serve.site import check_folder, write_site
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("polyseme"):
+            raise
+        raise MissingExtra("polyseme explore", "serve") from None
+
+    check_folder(export, overwrite)
+    models = load_models(model or [], index or [], options=options_file, threads=threads)
+    chosen = [word for word in words.split(",") if word] if words else None
+    with shown_progress(quiet):
+        models.index_now()
+        count = write_site(models, export, chosen, address)
+    if not quiet:
+        typer.echo(f"{count} words in {export}; look at them: python -m http.server --directory {export}", err=True)
+    typer.echo(str(export))
