@@ -12,7 +12,7 @@ import pytest
 
 from helpers.small_corpora import small_corpus, small_recipe
 from polyseme.formats.detect import load
-from polyseme.pretrain.training import pretraining as run_module
+from polyseme.pretrain.training import open_run as run_module
 from polyseme.pretrain.training.journal import read_journal
 from polyseme.pretrain.training.open_run import LAST, Watch
 from polyseme.pretrain.training.pretraining import pretrain
