@@ -25,6 +25,7 @@ def test_what_did_harm_once_is_read_or_refused(mutant: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", SURFACES)
 def test_some_mutants_of_every_surface(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("resource", reason="the limits of a process are those of POSIX")
     tally = fuzz(SURFACES[name], range(15), seed=20, place=tmp_path)
     assert tally.failures == []
     assert tally.read + tally.refused == 15
