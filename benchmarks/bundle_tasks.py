@@ -3,6 +3,7 @@
     python benchmarks/bundle_tasks.py --list             what belongs in the box, and which licences forbid it
     python benchmarks/bundle_tasks.py                    train all that may be given on; stopped, it goes on
     python benchmarks/bundle_tasks.py en/ner ko/pos      some
+    python benchmarks/bundle_tasks.py en/pos --out DIR   into another folder than the box, for a try
 
 A task model has no word vectors but ELMo and the characters that it learned: it needs nothing but its biLM, and has a
 few megabytes. Run it again when a biLM changes: a task model refuses any other one.
@@ -104,7 +105,7 @@ def data_of(name: str, boxed: Boxed, work: Path) -> DataFiles:
     return DataFiles(**{split: in_words(path, folder / f"{split}.txt", lang) for split, path in files.items()})
 
 
-def bundle(name: str, boxed: Boxed, work: Path) -> None:
+def bundle(name: str, boxed: Boxed, work: Path, box: Path) -> None:
     """Train, score, and copy what is needed to predict."""
     lang = name.partition("/")[0]
     data, run = data_of(name, boxed, work), work / "runs" / name
@@ -115,7 +116,7 @@ def bundle(name: str, boxed: Boxed, work: Path) -> None:
     scores = {"dev": finished.scores.values}
     if data.test is not None:
         scores["test"] = Task.load(run).evaluate(data.test).values
-    target = bundled_tasks_folder() / name
+    target = box / name
     with folder_when_complete(target, replace=True) as folder:
         for file in KEPT:
             copyfile(run / file, folder / file)
@@ -151,6 +152,7 @@ def main() -> None:
     )
     parser.add_argument("--list", action="store_true", help="only say what belongs in the box")
     parser.add_argument("--work", type=Path, default=Path("box"), help="folder of the runs")
+    parser.add_argument("--out", type=Path, default=bundled_tasks_folder(), help="folder of the task models; the box")
     parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - BOX.keys():
@@ -163,7 +165,7 @@ def main() -> None:
     torch.set_num_threads(chosen.threads)
     for name, boxed in wanted.items():
         if boxed.free:
-            bundle(name, boxed, chosen.work)
+            bundle(name, boxed, chosen.work, chosen.out)
 
 
 if __name__ == "__main__":

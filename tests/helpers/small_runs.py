@@ -28,10 +28,10 @@ SMALL = {
 
 def small_run(task: str, folder: Path, train: Path, dev: Path, **changes: Any) -> tuple[Task, Finished]:
     """Train, and load the run again from its folder."""
-    model = folder / "bilm"
+    model, lang = folder / "bilm", changes.pop("lang", None)
     tiny_elmo(lang="en").save_pretrained(model)
     preset = with_values(find_task(task).presets["cpu"], SMALL | {"model": str(model)} | changes, "a task")
-    plan = TaskPlan(task, DataFiles(train, dev), folder / "run", preset, "cpu", cache=folder / "cache")
+    plan = TaskPlan(task, DataFiles(train, dev), folder / "run", preset, "cpu", lang=lang, cache=folder / "cache")
     finished = train_task(plan)
     return Task.load(folder / "run"), finished
 

@@ -40,6 +40,30 @@ def write_squad(path: Path, count: int, seed: int) -> Path:
     return path
 
 
+KOREAN_NAMES, KOREAN_CITIES = ["영희", "철수", "민수", "지우"], ["서울", "부산", "대구", "광주"]
+
+
+def write_korquad(path: Path, count: int, seed: int) -> Path:
+    """Answers are names of cities without the particles that follow them, of one character or two."""
+    dice, paragraphs = random.Random(seed), list[Any]()
+    for number in range(count):
+        facts = list(
+            zip(
+                dice.sample(["영희", "철수", "민수", "지우"], 3),
+                dice.sample(["서울", "부산", "대구", "광주"], 3),
+                strict=True,
+            )
+        )
+        context = " ".join(f"{name}는 {city}{dice.choice(['에서', '에'])} 산다." for name, city in facts)
+        name, city = dice.choice(facts)
+        answers = [{"text": city, "answer_start": context.index(city)}]
+        qas = [{"id": f"q{number}", "question": f"{name}는 어디 사는가?", "answers": answers}]
+        paragraphs.append({"context": context, "qas": qas})
+    content = {"version": "KorQuAD_v1.0_train", "data": [{"title": "t", "paragraphs": paragraphs}]}
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
 def write_roles(path: Path, times: int) -> Path:
     """Who does it stands before the verb, to whom behind it."""
     made: list[SrlSentence] = []

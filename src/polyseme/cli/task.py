@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     from polyseme.tasks.definition import Definition, Preset
     from polyseme.tasks.trained_task import Task
 
+Lenient = Annotated[
+    bool, typer.Option("--lenient", help="Read tags that break their scheme (I- after O) instead of refusing the file.")
+]
+SkipBadLines = Annotated[
+    bool, typer.Option("--skip-bad-lines", help="Leave out lines that are not UTF-8, and name them.")
+]
+
 
 def train(
     task: Annotated[
@@ -95,6 +102,8 @@ def train(
         ),
     ] = None,
     change: Changes = None,
+    lenient: Lenient = False,
+    skip_bad_lines: SkipBadLines = False,
     cache: Annotated[
         Path | None, typer.Option(help="Folder for the biLM's layers, if not the user's own.", metavar="DIR")
     ] = None,
@@ -148,7 +157,20 @@ def train(
     use_threads(threads)
     if adapt_bilm and preset.inputs.elmo != "none":
         preset, lang = _adapted(task, files, preset, out, adapt_bilm, lang, seed, threads, quiet)
-    plan = TaskPlan(task, files, out, preset, budget, seed, device, lang, state, cache)
+    plan = TaskPlan(
+        task,
+        files,
+        out,
+        preset,
+        budget,
+        seed,
+        device,
+        lang,
+        state,
+        cache,
+        lenient=lenient,
+        skip_bad_lines=skip_bad_lines,
+    )
     try:
         finished = train_task(plan, resume=resume, watch=shown_training(quiet, preset.training))
     except KeyboardInterrupt:
@@ -221,6 +243,8 @@ def evaluate(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the confusion matrix into this PNG file.", metavar="FILE")
     ] = None,
+    lenient: Lenient = False,
+    skip_bad_lines: SkipBadLines = False,
     device: Device = "cpu",
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
@@ -238,7 +262,7 @@ def evaluate(
 
     keep_existing(picture, overwrite=overwrite)
     task = _load(run, model, options_file, device, threads)
-    scores = task.evaluate(file)
+    scores = task.evaluate(file, lenient=lenient, skip_bad_lines=skip_bad_lines)
     if picture is not None:
         if scores.confusion is None or not scores.confusion.labels:
             raise ConfigError(f"the task {task.definition.name} has no confusion matrix to draw of {file}")

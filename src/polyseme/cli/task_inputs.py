@@ -20,7 +20,7 @@ def answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, An
     """(example, prediction) of everything in the inputs."""
     items = _given(task, inputs, kind)
     if items is None:
-        return task.answer(task.definition.read_to_predict(Path(inputs), task.split))
+        return task.answer(task.definition.read_to_predict(Path(inputs), task.reading()))
     return task.answer(example for place, _, item in items for example in task.examples(item, place))
 
 
@@ -69,7 +69,7 @@ def _begins_in_task_format(name: str, task: Task) -> bool:
         head = Path(folder) / "head"
         head.write_text("\n".join(lines) + "\n", encoding="utf-8")
         try:
-            task.definition.read_to_predict(head, task.split)
+            task.definition.read_to_predict(head, task.reading())
         except InputError:
             return False
     return True

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.text.compression import open_bytes
-from polyseme.text.lines import read_lines
+from polyseme.tasks.reading import Reading
 
 Table = Sequence[Sequence[Sequence[str]]]  # sentences, their rows, the cells of a row
 
@@ -29,21 +28,24 @@ class Block:
         return f"{source}, line {self.number + row}"
 
 
-def read_blocks(path: str | Path, is_comment: Callable[[str], bool]) -> Iterator[Block]:
-    """All sentences; a last block without lines holds what stands behind the last one."""
-    source = str(path)
+def read_blocks(path: str | Path, is_comment: Callable[[str], bool], reading: Reading | None = None) -> Iterator[Block]:
+    """All sentences; a last block without lines holds what stands behind the last one.
+
+    A sentence of which a line is skipped is left out as a whole: without one of its words it is another sentence.
+    """
     before, lines, start = list[str](), list[str](), 0
-    with open_bytes(source) as stream:
-        for number, line in enumerate(read_lines(stream, source), start=1):
-            if line.strip() and not is_comment(line):
-                start = number if not lines else start
-                lines.append(line)
-                continue
-            if lines:
-                yield Block(tuple(before), tuple(lines), start)
-                before, lines = [], []
-            before.append(line)
-    if lines:
+    skipped, known = list[int](), 0  # lines that were skipped, and how many of them before this sentence
+    for number, line in (reading or Reading()).lines(path, skipped):
+        if line.strip() and not is_comment(line):
+            start = number if not lines else start
+            lines.append(line)
+            continue
+        if lines and len(skipped) == known:
+            yield Block(tuple(before), tuple(lines), start)
+            before = []
+        lines, known = [], len(skipped)
+        before.append(line)
+    if lines and len(skipped) == known:
         yield Block(tuple(before), tuple(lines), start)
         before = []
     if before:

@@ -9,7 +9,6 @@ The columns are known by the names that data sets give them (``LABELS``, ``TEXTS
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError
-from polyseme.text.compression import open_bytes, without_compression
-from polyseme.text.lines import read_lines
+from polyseme.tasks.reading import Reading
+from polyseme.text.compression import without_compression
 
 LABELS = ("label", "gold_label", "class", "category", "sentiment", "topic", "is_duplicate", "target")
 TEXTS = ("text", "sentence", "review", "content", "body", "document")
@@ -40,12 +39,13 @@ class Labelled:
     label: str
 
 
-def read_labelled(path: Path, *, pairs: bool) -> list[Labelled]:
+def read_labelled(path: Path, *, pairs: bool, reading: Reading | None = None) -> list[Labelled]:
     """All examples of a file or folder; InputError names the line that does not fit."""
+    reading = reading or Reading()
     if path.is_dir():
-        found = list(_from_folders(path, pairs))
+        found = list(_from_folders(path, pairs, reading))
     else:
-        found = [_labelled(record, place, pairs) for place, record in _records(path)]
+        found = [_labelled(record, place, pairs) for place, record in _records(path, reading)]
     if not found:
         raise InputError(f"{path} holds no labelled text")
     return found
@@ -58,27 +58,31 @@ def named_texts(record: Mapping[str, Any], *, pairs: bool) -> tuple[str, ...] | 
     return None if names is None else tuple(record[name] for name in names)
 
 
-def _records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    source = str(path)
+def _records(path: Path, reading: Reading) -> Iterator[tuple[str, Mapping[str, Any]]]:
     suffix = Path(without_compression(path.name)).suffix.lower()
-    with open_bytes(source) as stream:
-        if suffix in (".jsonl", ".ndjson"):
-            for number, line in enumerate(read_lines(stream, source), start=1):
-                if line.strip():
-                    yield f"{source}, line {number}", _object(line, f"{source}, line {number}")
-            return
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        # GLUE's tables have tabs and quotation marks that are only marks
-        table = (
-            csv.DictReader(text)
-            if suffix == ".csv"
-            else csv.DictReader(text, dialect="excel-tab", quoting=csv.QUOTE_NONE)
-        )
-        try:
-            for row in table:
-                yield f"{source}, line {table.line_num}", row
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{source}, line {table.line_num + 1} cannot be read ({error})") from None
+    if suffix not in (".jsonl", ".ndjson"):
+        yield from _rows(path, reading, quoted=suffix == ".csv")
+        return
+    for number, line in reading.lines(path):
+        if line.strip():
+            yield f"{path}, line {number}", _object(line, f"{path}, line {number}")
+
+
+def _rows(path: Path, reading: Reading, *, quoted: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a table; GLUE's have tabs, and quotation marks that are only marks."""
+    last = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal last
+        for last, line in reading.lines(path):  # noqa: B007  # where a row ends is told in errors
+            yield f"{line}\n"
+
+    table = csv.DictReader(lines()) if quoted else csv.DictReader(lines(), dialect="excel-tab", quoting=csv.QUOTE_NONE)
+    try:
+        for row in table:
+            yield f"{path}, line {last}", row
+    except csv.Error as error:
+        raise InputError(f"{path}, line {last} cannot be read ({error})") from None
 
 
 def _object(line: str, place: str) -> Mapping[str, Any]:
@@ -104,12 +108,11 @@ def _labelled(record: Mapping[str, Any], place: str, pairs: bool) -> Labelled:
     return Labelled(tuple(text.strip() for text in texts), str(label))
 
 
-def _from_folders(folder: Path, pairs: bool) -> Iterator[Labelled]:
+def _from_folders(folder: Path, pairs: bool, reading: Reading) -> Iterator[Labelled]:
     if pairs:
         raise InputError(f"{folder} is a folder; pairs of texts are in a table or JSON lines")
     for path in sorted(folder.glob("*/*")):
         if path.is_file() and not path.name.startswith("."):
-            with open_bytes(str(path)) as stream:
-                text = "\n".join(read_lines(stream, str(path))).strip()
+            text = "\n".join(line for _, line in reading.lines(path)).strip()
             if text:
                 yield Labelled((text,), path.parent.name)

@@ -26,10 +26,11 @@ from polyseme.jobs.locks import exclusive
 from polyseme.jobs.manifests import write_json, write_manifest
 from polyseme.jobs.pieces import measure_piece
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.definition import Definition, Preset, Split
+from polyseme.tasks.definition import Definition, Preset
 from polyseme.tasks.inputs import Features, LearnedMix, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.run_description import RUN, KnownModel, RunDescription
 from polyseme.tasks.scores import Scores, draw_confusion
@@ -80,6 +81,8 @@ class TaskPlan:
     state: State | None = None  #: where a sentence starts; unless given as the biLM says
     cache: Path | None = None  #: folder of the biLM's layers; the user's own unless given
     dev_examples: int = 0  #: of dev, evenly spread over it; 0 for all
+    lenient: bool = False  #: tags that break their scheme are read all the same
+    skip_bad_lines: bool = False  #: lines that are not UTF-8 are left out, and named
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < LARGEST_SEED:
@@ -113,7 +116,7 @@ def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) ->
             watch.said(f"{LEARNED_WORDS}; --vectors FILE gives them others")
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
-    examples, dev = _read(definition, plan, _splitter(plan, elmo), watch)
+    examples, dev = _read(definition, plan, _reading(plan, elmo, watch), watch)
     watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to look at")
     place = _build(plan, definition, examples, dev, elmo, watch)
     training = TaskTraining.begin(place.network, plan.preset.training, plan.seed)
@@ -137,20 +140,22 @@ def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) ->
     return _finish(plan, place, len(examples), dev, training.progress)
 
 
-def _splitter(plan: TaskPlan, elmo: Elmo | None) -> Split:
-    if plan.lang is None and elmo is not None and word_language(elmo.lang) == elmo.lang:
-        return elmo.split
-    return partial(split_text, lang=plan.lang or _language(plan, elmo))
+def _reading(plan: TaskPlan, elmo: Elmo | None, watch: TaskWatch) -> Reading:
+    """How the files of a plan are read; text is split as the biLM does, unless that is into less than words."""
+    lang = _language(plan, elmo)
+    as_bilm = plan.lang is None and elmo is not None and word_language(elmo.lang) == elmo.lang
+    split = elmo.split if elmo is not None and as_bilm else partial(split_text, lang=plan.lang or lang)
+    return Reading(split, lang, plan.lenient, plan.skip_bad_lines, watch.said)
 
 
 def _read(
-    definition: Definition[Any, Any], plan: TaskPlan, split: Split, watch: TaskWatch
+    definition: Definition[Any, Any], plan: TaskPlan, reading: Reading, watch: TaskWatch
 ) -> tuple[list[Any], list[Any]]:
-    found = take_share(definition.read(plan.data.train, split), plan.preset.training.share)
+    found = take_share(definition.read(plan.data.train, reading), plan.preset.training.share)
     examples = definition.for_training(found, plan.preset.network)
     if left_out := definition.left_out(found, plan.preset.network):
         watch.said(left_out)
-    dev = list(spread(definition.read(plan.data.dev, split), plan.dev_examples))
+    dev = list(spread(definition.read(plan.data.dev, reading), plan.dev_examples))
     for path, read in ((plan.data.train, examples), (plan.data.dev, dev)):
         if not read:
             raise InputError(f"{path} holds no examples for the task {plan.task}")
@@ -236,6 +241,8 @@ def describe(plan: TaskPlan, elmo: Elmo | None) -> RunDescription:
         },
         model=None if elmo is None else KnownModel(plan.preset.inputs.model, elmo.fingerprint, elmo.state),
         dev_examples=plan.dev_examples or None,
+        lenient=plan.lenient,
+        skip_bad_lines=plan.skip_bad_lines,
     )
 
 

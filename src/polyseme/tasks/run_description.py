@@ -46,6 +46,8 @@ class RunDescription:
     data: Mapping[str, InputFile]  #: by split
     model: KnownModel | None
     dev_examples: int | None = None
+    lenient: bool = False
+    skip_bad_lines: bool = False
     pieces: Mapping[str, Piece] = field(default_factory=dict)
     polyseme: str = __version__  #: that began it, for people
     version: int = VERSION

@@ -133,6 +133,24 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     return spans
 
 
+def lenient_spans(tags: Sequence[str]) -> list[Span]:
+    """The spans of any sequence of tags, as the CoNLL scorer reads them: an I- where nothing is open begins one."""
+    spans: list[Span] = []
+    start, open_label = 0, ""
+    for token, tag in enumerate([*tags, "O"]):
+        letter, label = split_tag(tag)
+        begins = letter != "O" and (letter in ("B", "S", "U") or label != open_label)
+        if open_label and (begins or letter == "O"):
+            spans.append(Span(open_label, start, token))
+            open_label = ""
+        if begins:
+            start, open_label = token, label
+        if letter in ("E", "L", "S", "U"):
+            spans.append(Span(open_label, start, token + 1))
+            open_label = ""
+    return spans
+
+
 def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> list[str]:
     """The tags of ``length`` tokens with these spans, which do not overlap."""
     tags, letters = ["O"] * length, LETTERS[scheme]

@@ -16,6 +16,7 @@ from typing import Any
 from polyseme.errors import InputError
 from polyseme.tasks.column_files import Block, cells, read_blocks, word_column, words_of
 from polyseme.tasks.definition import Split
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.spans import Scheme, find_scheme, is_tag
 
 Row = tuple[tuple[str, ...], tuple[str, ...]]  # words, tags
@@ -31,10 +32,11 @@ def is_comment(line: str) -> bool:
     return line.startswith("##") or bool(_NAMED_COMMENT.match(line)) or not any(map(is_tag, cells(line)[1:]))
 
 
-def read_tagged(path: Path, fits: Callable[[str], bool]) -> tuple[list[Row], Scheme]:
-    """(words, tags) of every sentence, and the scheme of the tags."""
+def read_tagged(path: Path, fits: Callable[[str], bool], reading: Reading) -> tuple[list[Row], Scheme | None]:
+    """(words, tags) of every sentence, and the scheme of the tags; None where a lenient reading finds none."""
     source = str(path)
-    blocks = [block for block in read_blocks(path, is_comment) if block.lines and not _starts_document(block)]
+    found = read_blocks(path, is_comment, reading)
+    blocks = [block for block in found if block.lines and not starts_document(block)]
     if not blocks:
         raise InputError(f"{source} holds no sentences; expected a word and its tag on each line")
     table = [[cells(line) for line in block.lines] for block in blocks]
@@ -49,11 +51,16 @@ def read_tagged(path: Path, fits: Callable[[str], bool]) -> tuple[list[Row], Sch
         (words_of(block, rows, word, source), tuple(row[tag] for row in rows))
         for block, rows in zip(blocks, table, strict=True)
     ]
-    scheme = find_scheme([tags for _, tags in rows], lambda sentence, token: blocks[sentence].place(source, token))
-    return rows, scheme
+    try:
+        return rows, find_scheme([tags for _, tags in rows], lambda row, token: blocks[row].place(source, token))
+    except InputError as error:
+        if not reading.lenient:
+            raise InputError(f"{error} (--lenient reads such tags all the same)") from None
+        reading.said(f"{error}; read as the CoNLL scorer reads such tags: a name begins where none is open")
+        return rows, None
 
 
-def _starts_document(block: Block) -> bool:
+def starts_document(block: Block) -> bool:
     return len(block.lines) == 1 and block.lines[0].startswith(DOCUMENT_START)
 
 

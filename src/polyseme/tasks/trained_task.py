@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from polyseme.tasks.definition import Definition, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.run_description import KnownModel, RunDescription
 from polyseme.tasks.scores import Scores
@@ -36,7 +38,7 @@ from polyseme.tasks.text_records import text_record
 from polyseme.tasks.training import Workplace, predict
 from polyseme.tasks.vectors.learned import LearnedWords
 from polyseme.tasks.vectors.static import StaticVectors
-from polyseme.text.own_tokenizer import Language
+from polyseme.text.own_tokenizer import Language, language_name
 from polyseme.text.tokenization import Sentence, split_text
 
 VOCABULARIES, NETWORK = "vocabularies.json", "model.safetensors"
@@ -163,7 +165,7 @@ class Task:
     def examples(self, item: Any, place: str = "") -> list[Any]:
         """What is to be predicted of a text, a list of tokens or an object; an error begins with its ``place``."""
         try:
-            return self.definition.examples(item, self.split)
+            return self.definition.examples(item, self.reading())
         except InputError as error:
             raise InputError(f"{place}: {error}" if place else str(error)) from None
 
@@ -180,18 +182,23 @@ class Task:
         cache = self.place.features.cache
         return nullcontext() if cache is None or self.place.features.choices.finetune else cache.held(sentences)
 
-    def evaluate(self, path: str | Path) -> Scores:
-        """The scores on a file in the task's format."""
-        examples, answers = self.answered(path)
+    def evaluate(self, path: str | Path, *, lenient: bool = False, skip_bad_lines: bool = False) -> Scores:
+        """The scores on a file in the task's format; what is forgiven in it, as ``Reading`` has it, is a choice."""
+        examples, answers = self.answered(path, self.reading(lenient=lenient, skip_bad_lines=skip_bad_lines))
         return self.definition.score(answers, examples)
 
-    def answered(self, path: str | Path) -> tuple[list[Any], list[Any]]:
+    def answered(self, path: str | Path, reading: Reading | None = None) -> tuple[list[Any], list[Any]]:
         """The examples of a file, and what is predicted of each."""
-        examples = self.definition.read(Path(path), self.split)
+        examples = self.definition.read(Path(path), reading or self.reading())
         if not examples:
             raise InputError(f"{path} holds nothing to score")
         self.definition.check_gold(examples, str(path))
         return examples, [answer for _, answer in self.answer(examples)]
+
+    def reading(self, *, lenient: bool = False, skip_bad_lines: bool = False) -> Reading:
+        """How a file is read; what is forgiven is said on standard error."""
+        said = partial(print, file=sys.stderr)
+        return Reading(self.split, language_name(self._language), lenient, skip_bad_lines, said)
 
     def split(self, text: str) -> list[Sentence]:
         return split_text(text, self._language)

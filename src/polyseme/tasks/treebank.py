@@ -11,6 +11,7 @@ from typing import Literal
 
 from polyseme.errors import ConfigError, InputError
 from polyseme.tasks.column_files import read_blocks
+from polyseme.tasks.reading import Reading
 
 #: Universal tags, or those of the language.
 TagColumn = Literal["upos", "xpos"]
@@ -32,12 +33,12 @@ class TaggedSentence:
     tags: tuple[str, ...]
 
 
-def read_treebank(path: str | Path, column: TagColumn) -> list[TaggedSentence]:
+def read_treebank(path: str | Path, column: TagColumn, reading: Reading | None = None) -> list[TaggedSentence]:
     """The sentences of a .conllu file, also compressed; only lines whose id is a whole number are words."""
     if column not in _COLUMNS:
         raise ConfigError(f"the column is {column!r}, but should be one of: {', '.join(_COLUMNS)}")
     sentences, place = [], _COLUMNS[column]
-    for block in read_blocks(path, lambda line: line.startswith("#")):
+    for block in read_blocks(path, lambda line: line.startswith("#"), reading):
         words = list[tuple[str, str]]()
         for number, line in enumerate(block.lines):
             columns = line.split("\t")

@@ -18,6 +18,13 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 def read_lines(stream: io.BufferedReader, source: str) -> Iterator[str]:
     """Every line without its end; errors name ``source`` and the line, counted from 1 as editors do."""
+    return (line for _, line in numbered_lines(stream, source))
+
+
+def numbered_lines(
+    stream: io.BufferedReader, source: str, skipped: list[int] | None = None
+) -> Iterator[tuple[int, str]]:
+    """The same with their numbers; where ``skipped`` is given, it gets the numbers of lines that are not UTF-8."""
     _refuse_binary(stream.peek(8192)[:8192], source)
     number = 0
     while raw := stream.readline(LIMIT_BYTES + 1):
@@ -29,17 +36,21 @@ def read_lines(stream: io.BufferedReader, source: str) -> Iterator[str]:
             )
         if number == 1:
             raw = raw.removeprefix(_BOM)
-        yield _decode(raw, source, number).removesuffix("\n").removesuffix("\r")
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            if skipped is None:
+                raise _not_utf8(raw, error, source, number) from None
+            skipped.append(number)
+        else:
+            yield number, line.removesuffix("\n").removesuffix("\r")
 
 
-def _decode(raw: bytes, source: str, number: int) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{source}, line {number} is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1}); "
-            "convert the file to UTF-8"
-        ) from None
+def _not_utf8(raw: bytes, error: UnicodeDecodeError, source: str, number: int) -> InputError:
+    return InputError(
+        f"{source}, line {number} is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1}); "
+        "convert the file to UTF-8"
+    )
 
 
 def _refuse_binary(start: bytes, source: str) -> None:

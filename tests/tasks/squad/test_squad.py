@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from helpers.small_runs import assert_it_learned, small_run
-from helpers.toy_data import write_squad
+from helpers.toy_data import write_korquad, write_squad
 from polyseme.errors import InputError
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.squad.data import Question
 from polyseme.tasks.squad.network import BidafSizes
 from polyseme.tasks.squad.task import TASK
@@ -106,3 +108,41 @@ def test_questions_of_a_list_have_names_of_their_own() -> None:
 def test_what_is_no_question_is_refused(item: object) -> None:
     with pytest.raises(InputError, match="needs an object with a context and a question"):
         TASK.examples(item, split_text)
+
+
+def test_korean_answers_end_inside_words(tmp_path: Path) -> None:
+    """No answer is a whole word, so a network that points at words would have an exact match of 0."""
+    train, dev = write_korquad(tmp_path / "train.json", 60, 0), write_korquad(tmp_path / "dev.json", 12, 1)
+    changes = {"hidden": 12, "paragraphs": 1.0, "epochs": 6, "rate": 0.02, "batch": 10, "lang": "ko-eojeol"}
+    task, finished = small_run("squad", tmp_path, train, dev, **changes)
+    assert finished.scores.values["exact_match"] >= 25
+    assert task.evaluate(dev).values == finished.scores.values
+    context = "영희는 서울에서 산다. 철수는 부산에 산다."
+    (found,) = task.predict({"context": context, "question": "영희는 어디 사는가?"})
+    assert context[found["start"] : found["end"]] == found["answer"]
+
+
+ORACLES = {
+    "ko": (
+        "백범 김구는 1876년에 황해도에서 태어났다. 《백범일지》를 썼다.",
+        ["김구", "1876년", "백범일지", "백범 김구"],
+    ),
+    "zh": ("北京市是中华人民共和国的首都。《红楼梦》写于清朝。", ["北京", "中华", "共和国", "红楼", "清朝"]),
+}
+
+
+@pytest.mark.parametrize("lang", ORACLES)
+def test_an_oracle_gets_every_answer_in_korean_and_chinese(tmp_path: Path, lang: str) -> None:
+    context, texts = ORACLES[lang]
+    qas = [
+        {"id": str(n), "question": context[:3], "answers": [{"text": text, "answer_start": context.index(text)}]}
+        for n, text in enumerate(texts)
+    ]
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": [{"context": context, "qas": qas}]}]}), encoding="utf-8")
+    split = "ko-eojeol" if lang == "ko" else lang
+    questions = TASK.read(path, Reading(partial(split_text, lang=split), split))
+    best = [{"span": list(question.spans[0]), "cut": list(question.cuts[0])} for question in questions]
+    assert TASK.score(best, questions).values == {"exact_match": 100, "f1": 100}
+    words = [{"span": found["span"]} for found in best]
+    assert TASK.score(words, questions).values["exact_match"] < 100

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.small_features import WHERE, small_features, small_inputs
 from polyseme.tasks.squad.data import Paragraph, Question
-from polyseme.tasks.squad.network import BidafSizes, best_spans
+from polyseme.tasks.squad.network import BidafSizes, best_cuts, best_spans
 from polyseme.tasks.squad.task import TASK
 
 SIZES = BidafSizes(hidden=4, longest_answer=3)
@@ -88,3 +88,21 @@ def test_elmo_at_the_output_is_dropped_by_its_own_dropout_alone() -> None:
     encoded = network._encode(vectors)
     assert torch.equal(encoded[:, :, 8:], vectors.output)
     assert float((encoded[:, :, :8] == 0).float().mean()) > 0.5
+
+
+@given(st.integers(0, 2**31), st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_the_best_cut_leaves_a_character_of_every_token(seed: int, lengths: list[int]) -> None:
+    torch.manual_seed(seed)
+    logits, letters = torch.randn(2, 1, 5), torch.tensor([lengths])
+    first, last = 0, len(lengths) - 1
+    (cut,), (score,) = best_cuts(logits, torch.tensor([first]), torch.tensor([last]), letters)
+    front, back = torch.log_softmax(logits, dim=2)[:, 0].tolist()
+    allowed = {
+        (a, b): front[a] + back[b]
+        for a in range(min(5, lengths[first]))
+        for b in range(min(5, lengths[last]))
+        if first != last or a + b < lengths[first]
+    }
+    best = max(allowed, key=allowed.__getitem__)
+    assert tuple(cut.tolist()) == best
+    assert float(score) == pytest.approx(allowed[best], abs=1e-6)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from polyseme.errors import InputError
 from polyseme.tasks.column_files import cells
-from polyseme.text.compression import open_bytes, without_compression
-from polyseme.text.lines import read_lines
+from polyseme.tasks.reading import Reading
+from polyseme.text.compression import without_compression
 
 Mention = tuple[int, int]  # tokens of the document from the first up to, not including, the second
 Chains = Mapping[int, tuple[Mention, ...]]  # the file's number of a chain → its mentions, in order
@@ -49,9 +49,10 @@ class CorefDocument:
         return tuple(word for sentence in self.sentences for word in sentence)
 
 
-def read_coref(path: str | Path) -> list[CorefDocument]:
+def read_coref(path: str | Path, reading: Reading | None = None) -> list[CorefDocument]:
     """All documents of a file, or of a folder's files in the order of their names."""
-    documents = [document for file in coref_files(Path(path)) for document in _read_file(str(file))]
+    reading = reading or Reading()
+    documents = [document for file in coref_files(Path(path)) for document in _read_file(str(file), reading)]
     if not documents:
         raise InputError(f"{path} has no document; expected CoNLL-2012 with '#begin document' lines")
     return documents
@@ -122,20 +123,21 @@ def _is_token(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(("#begin document", END))
 
 
-def _read_file(source: str) -> list[CorefDocument]:
+def _read_file(source: str, reading: Reading) -> list[CorefDocument]:
+    """Its documents, without those of which a line is skipped: chains would be torn."""
     documents, lines, start = list[CorefDocument](), list[str](), 0
-    with open_bytes(source) as stream:
-        for number, line in enumerate(read_lines(stream, source), start=1):
-            if not lines and line.strip() and not line.startswith("#begin document"):
-                raise InputError(f"{source}, line {number} stands outside a document; expected '#begin document (…'")
-            if lines and line.startswith("#begin document"):
-                raise InputError(f"{source}, line {number} begins a document before '{END}' ends the last one")
-            start = start if lines else number
-            if lines or line.strip():
-                lines.append(line)
-            if line.startswith(END):
-                documents.append(_document(lines, start, source))
-                lines = []
+    skipped, known = list[int](), 0
+    for number, line in reading.lines(source, skipped):
+        if not lines and line.strip() and not line.startswith("#begin document"):
+            raise InputError(f"{source}, line {number} stands outside a document; expected '#begin document (…'")
+        if lines and line.startswith("#begin document"):
+            raise InputError(f"{source}, line {number} begins a document before '{END}' ends the last one")
+        start = start if lines else number
+        if lines or line.strip():
+            lines.append(line)
+        if line.startswith(END):
+            documents += [_document(lines, start, source)] if len(skipped) == known else []
+            lines, known = [], len(skipped)
     if lines:
         raise InputError(f"{source} ends inside a document; expected '{END}' at the end of the one in line {start}")
     return documents

@@ -14,8 +14,9 @@ from polyseme.tasks.found import FoundSpan, sure
 from polyseme.tasks.inputs import InputChoices, TokenInputs
 from polyseme.tasks.parts.crf import CRF
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.scores import Floats, Scores, f1_of, span_tally
-from polyseme.tasks.spans import Scheme, Span, is_tag, span_scores, spans_of, tags_of
+from polyseme.tasks.spans import Scheme, Span, is_tag, lenient_spans, span_scores, spans_of, tags_of
 from polyseme.tasks.tagged import one_sentence, read_tagged
 
 SCHEME: Scheme = "BIOUL"  # of the network; files may follow another one
@@ -79,8 +80,9 @@ class Ner(Tagging[NerSentence]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[NerSentence]:
-        rows, scheme = read_tagged(path, is_tag)
-        return [NerSentence(tokens, tuple(spans_of(tags, scheme))) for tokens, tags in rows]
+        rows, scheme = read_tagged(path, is_tag, Reading.of(split))
+        spans = (spans_of(tags, scheme) if scheme else lenient_spans(tags) for _, tags in rows)
+        return [NerSentence(tokens, tuple(found)) for (tokens, _), found in zip(rows, spans, strict=True)]
 
     def examples(self, item: Any, split: Split) -> list[NerSentence]:
         return [NerSentence(tokens) for tokens in one_sentence(item, split)]

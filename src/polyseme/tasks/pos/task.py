@@ -17,8 +17,9 @@ from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabulari
 from polyseme.tasks.found import FoundLabel, sure
 from polyseme.tasks.inputs import InputChoices
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.scores import Scores, label_scores
-from polyseme.tasks.tagged import one_sentence
+from polyseme.tasks.tagged import one_sentence, starts_document
 from polyseme.tasks.treebank import read_treebank
 
 NOT_COUNTED = -100  # the target of padding and of tags that training never saw
@@ -32,17 +33,29 @@ class PosSentence:
     tags: tuple[str, ...] | None = None
 
 
-def read_tags(path: Path) -> list[PosSentence]:
+def read_tags(path: Path, reading: Reading | None = None) -> list[PosSentence]:
     """Words and universal tags of a treebank; or of two columns, a word and its tag, whatever tags these are."""
-    blocks = [block for block in read_blocks(path, lambda line: line.startswith("# ")) if block.lines]
-    if blocks and len(cells(blocks[0].lines[0])) == 2:
-        return [_two_columns(block, str(path)) for block in blocks]
-    found = read_treebank(path, "upos")
+    if _has_two_columns(path):
+        blocks = (block for block in read_blocks(path, _is_comment, reading) if block.lines)
+        return [_two_columns(block, str(path)) for block in blocks if not starts_document(block)]
+    found = read_treebank(path, "upos", reading)
     for number, sentence in enumerate(found, start=1):
         if "_" in sentence.tags or "" in sentence.tags:
             word = sentence.tokens[[tag in ("_", "") for tag in sentence.tags].index(True)]
             raise InputError(f"{path}, sentence {number}: the word {word!r} has no tag in the fourth column (UPOS)")
     return [PosSentence(sentence.tokens, sentence.tags) for sentence in found]
+
+
+def _is_comment(line: str) -> bool:
+    """ "# sent_id = 3", but not the word "#" and its tag."""
+    return line.startswith("#") and len(cells(line)) != 2
+
+
+def _has_two_columns(path: Path) -> bool:
+    reading = Reading(skip_bad_lines=True)  # whoever reads the file names them
+    blocks = (block for block in read_blocks(path, lambda line: line.startswith("# "), reading) if block.lines)
+    first = next((block for block in blocks if not starts_document(block)), None)
+    return first is not None and len(cells(first.lines[0])) == 2
 
 
 def _two_columns(block: Block, source: str) -> PosSentence:
@@ -96,7 +109,7 @@ class Pos(Tagging[PosSentence]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[PosSentence]:
-        return read_tags(path)
+        return read_tags(path, Reading.of(split))
 
     def examples(self, item: Any, split: Split) -> list[PosSentence]:
         return [PosSentence(tokens) for tokens in one_sentence(item, split)]

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.text.compression import open_bytes
-from polyseme.text.lines import read_lines
+from polyseme.tasks.reading import Reading
 
 LABELS = ("entailment", "neutral", "contradiction")
 NO_AGREEMENT = "-"
@@ -31,11 +30,10 @@ class SentencePair:
     label: str | None  # one of LABELS
 
 
-def read_snli(path: str | Path) -> list[SentencePair]:
+def read_snli(path: str | Path, reading: Reading | None = None) -> list[SentencePair]:
     """All pairs of a file."""
     source = str(path)
-    with open_bytes(source) as stream:
-        pairs = list(_read(enumerate(read_lines(stream, source), start=1), source))
+    pairs = list(_read((reading or Reading()).lines(path), source))
     if not pairs:
         raise InputError(f"{source} has no pair; expected SNLI's JSONL or label, tab, premise, tab, hypothesis")
     return pairs

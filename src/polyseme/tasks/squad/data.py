@@ -1,8 +1,9 @@
 """Reading comprehension: paragraphs, questions, and the answers' places among the paragraph's tokens.
 
 The file is SQuAD's JSON (v1.1): data → paragraphs → context, qas → id, question, answers → text, answer_start. Answers
-are given by characters; a model points at tokens. An answer that begins or ends inside a token stands for the whole
-token; one whose text is not where it says has no place, and cannot be learned from.
+are given by characters; a model points at tokens, and in Korean and Chinese, whose answers often begin or end inside a
+word ("서울" in "서울에서"), at a character in the first and in the last of them. In English such an answer stands for
+the whole token. One whose text is not where it says has no place, and cannot be learned from.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from typing import Any
 
 from polyseme.errors import InputError
 from polyseme.tasks.definition import Split
+from polyseme.tasks.reading import Reading
+from polyseme.tasks.squad.metrics import metric_of, refuse_other_script
 from polyseme.text.compression import open_bytes
 from polyseme.text.tokenization import Sentence
 
 Span = tuple[int, int]
+
+ENOUGH_TO_TELL = 2000  # characters of a file that show its script
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +36,23 @@ class Paragraph:
     offsets: tuple[Span, ...]
     sentences: tuple[Span, ...]  # in tokens, one after another
 
-    def answer(self, start: int, end: int) -> str:
-        """The text of the tokens from ``start`` up to, not including, ``end``."""
-        return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
+    def characters(self, start: int, end: int, cut: Span = (0, 0)) -> Span:
+        """Where the tokens from ``start`` up to, not including, ``end`` stand, without what is cut from both ends."""
+        return self.offsets[start][0] + cut[0], self.offsets[end - 1][1] - cut[1]
+
+    def answer(self, start: int, end: int, cut: Span = (0, 0)) -> str:
+        """Their text."""
+        first, last = self.characters(start, end, cut)
+        return self.text[first:last]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a paragraph; ``spans`` are the places of its answers in tokens, where they have one."""
+    """A question about a paragraph.
+
+    ``spans`` are the places of its answers in tokens, where they have one; ``cuts`` how many characters of the first
+    and of the last token do not belong to each, all 0 where answers are whole tokens.
+    """
 
     id: str
     text: str
@@ -46,11 +60,15 @@ class Question:
     paragraph: Paragraph
     answers: tuple[str, ...]
     spans: tuple[Span, ...]
+    cuts: tuple[Span, ...] = ()
+    lang: str = "en"  # how it is scored
 
 
 def read_squad(path: str | Path, split: Split) -> list[Question]:
-    """All questions of a SQuAD v1.1 file, in order, their texts split by ``split``."""
-    source = str(path)
+    """All questions of a file in SQuAD's form, in order, their texts split by ``split``."""
+    source, lang = str(path), Reading.of(split).lang
+    metric_of(lang)  # refuses a language whose answers cannot be scored, before anything is read
+    seen = ""
     with open_bytes(source) as stream:
         try:
             content = json.load(stream)
@@ -61,8 +79,10 @@ def read_squad(path: str | Path, split: Split) -> list[Question]:
         for position, entry in enumerate(_list(article, "paragraphs", f"{source}, article {number}")):
             place = f"{source}, article {number}, paragraph {position}"
             context = _text(entry, "context", place)
+            if len(seen) < ENOUGH_TO_TELL:
+                refuse_other_script(lang, seen := seen + context)
             paragraph = paragraph_of(context, split(context))
-            questions += [_question(item, paragraph, place, split) for item in _list(entry, "qas", place)]
+            questions += [_question(item, paragraph, place, split, lang) for item in _list(entry, "qas", place)]
     if not questions:
         raise InputError(f"{source} has no question; expected a SQuAD v1.1 file")
     _refuse_repeated([question.id for question in questions], source)
@@ -87,20 +107,34 @@ def token_span(offsets: Sequence[Span], start: int, end: int) -> Span | None:
     return (first, last) if first < last else None
 
 
-def _question(item: Any, paragraph: Paragraph, place: str, split: Split) -> Question:
+def _question(item: Any, paragraph: Paragraph, place: str, split: Split, lang: str) -> Question:
     identifier = _text(item, "id", place)
     place = f"{place}, question {identifier!r}"
     text = _text(item, "question", place)
     answers = _list(item, "answers", place) if "answers" in item else []  # a file to be answered has none
-    spans = [_answer_span(answer, paragraph, place) for answer in answers]
+    by_character = metric_of(lang).by_character
+    places = dict.fromkeys(
+        (span, _cut(answer, span, paragraph) if by_character else (0, 0))
+        for answer in answers
+        if (span := _answer_span(answer, paragraph, place)) is not None
+    )
     return Question(
         id=identifier,
         text=text,
         tokens=paragraph_of(text, split(text)).tokens,
         paragraph=paragraph,
         answers=tuple(_text(answer, "text", place) for answer in answers),
-        spans=tuple(dict.fromkeys(span for span in spans if span is not None)),
+        spans=tuple(span for span, _ in places),
+        cuts=tuple(cut for _, cut in places),
+        lang=lang,
     )
+
+
+def _cut(answer: Any, span: Span, paragraph: Paragraph) -> Span:
+    """What of the first and of the last token is not in the answer; blanks around it are in no token."""
+    (first, _), (_, last) = paragraph.offsets[span[0]], paragraph.offsets[span[1] - 1]
+    start = int(answer["answer_start"])
+    return max(0, start - first), max(0, last - start - len(answer["text"]))
 
 
 def _answer_span(answer: Any, paragraph: Paragraph, place: str) -> Span | None:

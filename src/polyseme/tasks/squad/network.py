@@ -5,7 +5,8 @@
     self-attend     BiGRU, then each token looks at the others of the paragraph, as a residual
     point           BiGRU → where the answer starts; BiGRU → where it ends
 
-Of all spans up to a longest length, the answer is the one with the largest p(start) · p(end).
+Of all spans up to a longest length, the answer is the one with the largest p(start) · p(end). Where answers may begin
+and end inside a token, two more heads say how many characters of the first and of the last one do not belong to it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from polyseme.tasks.definition import TaskNetwork
 from polyseme.tasks.inputs import TokenBatch, TokenInputs, TokenVectors
 from polyseme.tasks.parts.attention import TrilinearSimilarity, masked_softmax
 from polyseme.tasks.parts.encoders import BiGRU, VariationalDropout, start_for_relu
 from polyseme.tasks.parts.paragraphs import TextBatch, text_vectors
+
+#: An answer begins before this character of its first token, and ends as many before the end of its last one.
+LONGEST_CUT = 24
+NOT_COUNTED = -100  # the target of a longer cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +49,14 @@ class QuestionBatch:
     which: Tensor  # [B] paragraph of each question
     starts: Tensor | None  # [B] first token of the answer
     ends: Tensor | None  # [B] last token of the answer
+    cuts: Tensor | None = None  # [2, B] characters that are cut from the first and from the last token
+    letters: Tensor | None = None  # [B, N] characters of each token; None where answers are whole tokens
 
 
 class Bidaf(TaskNetwork):
     """Paragraph and question → the tokens of the paragraph that answer it."""
 
-    def __init__(self, sizes: BidafSizes, tokens: TokenInputs) -> None:
+    def __init__(self, sizes: BidafSizes, tokens: TokenInputs, *, by_character: bool = False) -> None:
         super().__init__(tokens)
         hidden = sizes.hidden
         self.longest_answer = sizes.longest_answer
@@ -64,21 +72,49 @@ class Bidaf(TaskNetwork):
         self.start = nn.Linear(2 * hidden, 1, bias=False)  # a bias would move no softmax over the tokens
         self.end_reader = BiGRU(4 * hidden, hidden)
         self.end = nn.Linear(2 * hidden, 1, bias=False)
+        heads = (nn.Linear(2 * hidden, LONGEST_CUT) for _ in range(2)) if by_character else ()
+        self.cuts = nn.ModuleList(heads)  # of the first token, of the last
 
     def forward(self, batch: QuestionBatch) -> Tensor:
         assert batch.starts is not None and batch.ends is not None, "a loss needs answers"
-        starts, ends = self.log_shares(batch)
+        starts, ends, read = self._point(batch)
         rows = torch.arange(len(batch.which), device=starts.device)
-        return -(starts[rows, batch.starts] + ends[rows, batch.ends]).mean()
+        loss = -(starts[rows, batch.starts] + ends[rows, batch.ends]).mean()
+        if batch.cuts is None:
+            return loss
+        wanted = batch.cuts.masked_fill(batch.cuts >= LONGEST_CUT, NOT_COUNTED)
+        logits = self._cut_logits(read, batch.starts, batch.ends)  # [2, B, LONGEST_CUT]
+        each = functional.cross_entropy(
+            logits.flatten(0, 1), wanted.flatten(), ignore_index=NOT_COUNTED, reduction="none"
+        )  # [2 B]
+        return loss + each.sum() / len(rows)
 
     def predict(self, batch: QuestionBatch) -> list[Any]:
-        starts, ends = self.log_shares(batch)
+        starts, ends, read = self._point(batch)
         first, last, score = best_spans(starts, ends, self.longest_answer)
-        answers = zip(first.tolist(), (last + 1).tolist(), score.exp().tolist(), strict=True)
-        return [{"span": [start, end], "share": round(share, 4)} for start, end, share in answers]
+        cuts: list[Any] = [None] * len(first)
+        if self.cuts and batch.letters is not None:
+            cut, cut_score = best_cuts(self._cut_logits(read, first, last), first, last, batch.letters)
+            cuts, score = cut.tolist(), score + cut_score
+        answers = zip(first.tolist(), (last + 1).tolist(), score.exp().tolist(), cuts, strict=True)
+        return [
+            {"span": [start, end], "share": round(share, 4)} | ({} if cut is None else {"cut": cut})
+            for start, end, share, cut in answers
+        ]
+
+    def _cut_logits(self, read: tuple[Tensor, Tensor], first: Tensor, last: Tensor) -> Tensor:
+        """What is cut from these tokens. [2, B, LONGEST_CUT]"""
+        rows = torch.arange(len(first), device=first.device)
+        ends = zip(self.cuts, read, (first, last), strict=True)
+        return torch.stack([head(vectors[rows, places]) for head, vectors, places in ends])
 
     def log_shares(self, batch: QuestionBatch) -> tuple[Tensor, Tensor]:
         """log p(start), log p(end) [B, N]; where no token stands they are the lowest number."""
+        starts, ends, _ = self._point(batch)
+        return starts, ends
+
+    def _point(self, batch: QuestionBatch) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
+        """``log_shares``, and what the readers of starts and ends have read, [B, N, 2 hidden] each."""
         c, q = self._encode(text_vectors(self.tokens, batch.paragraphs)), self._encode(self.tokens(batch.questions))
         c, c_mask = c[batch.which], batch.paragraphs.mask[batch.which]  # [B, N, E], [B, N]
         lengths = batch.paragraphs.lengths[batch.which]
@@ -90,7 +126,7 @@ class Bidaf(TaskNetwork):
         lowest = torch.finfo(x.dtype).min
         logits = [head(y).squeeze(2).masked_fill(~c_mask, lowest) for head, y in ((self.start, s), (self.end, e))]
         starts, ends = (torch.log_softmax(side, dim=1) for side in logits)
-        return starts, ends
+        return starts, ends, (s, e)
 
     def _encode(self, vectors: TokenVectors) -> Tensor:
         encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))
@@ -110,6 +146,19 @@ class Bidaf(TaskNetwork):
         others = ~torch.eye(x.shape[1], dtype=torch.bool, device=x.device)[None] & mask[:, None, :]
         read = torch.bmm(masked_softmax(self.self_similarity(x, x), others), x)
         return torch.relu(self.self_merged(torch.cat([x, read, x * read], dim=2)))
+
+
+def best_cuts(logits: Tensor, first: Tensor, last: Tensor, letters: Tensor) -> tuple[Tensor, Tensor]:
+    """[2, B, C], tokens [B], their characters [B, N] → characters to cut [B, 2], log p [B]; one of each is left."""
+    rows, counts = torch.arange(len(first), device=first.device), torch.arange(logits.shape[2], device=first.device)
+    front, back = torch.log_softmax(logits, dim=2)  # [B, C] each
+    room = torch.stack([letters[rows, first], letters[rows, last]])[:, :, None]  # [2, B, 1]
+    front_fits, back_fits = counts < room
+    within = counts[:, None] + counts[None, :] < room[0, :, :, None]  # [B, C, C]
+    allowed = front_fits[:, :, None] & back_fits[:, None, :] & (within | (first != last)[:, None, None])
+    sums = (front[:, :, None] + back[:, None, :]).masked_fill(~allowed, -torch.inf)
+    score, place = sums.flatten(1).max(dim=1)
+    return torch.stack([place // len(counts), place % len(counts)], dim=1), score
 
 
 def best_spans(starts: Tensor, ends: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:

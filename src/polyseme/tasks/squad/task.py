@@ -15,10 +15,13 @@ from polyseme.errors import InputError
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.paragraphs import text_batch
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.scores import Scores
 from polyseme.tasks.squad.data import Paragraph, Question, paragraph_of, read_squad
-from polyseme.tasks.squad.metrics import score_answers
+from polyseme.tasks.squad.metrics import metric_of
 from polyseme.tasks.squad.network import Bidaf, BidafSizes, QuestionBatch
+
+CHARACTERS = "characters"  # what answers begin and end at, where that is not a token
 
 PRESETS = {
     "paper": Preset(
@@ -35,7 +38,7 @@ PRESETS = {
 
 
 class Squad(Definition[Question, BidafSizes]):
-    """SQuAD v1.1 and files like it."""
+    """SQuAD v1.1 and files like it; KorQuAD and CMRC in the same form, by their own scores."""
 
     name = "squad"
     title = "reading comprehension"
@@ -72,6 +75,7 @@ class Squad(Definition[Question, BidafSizes]):
                 paragraph=paragraph,
                 answers=(),
                 spans=(),
+                lang=Reading.of(split).lang,
             )
             for place, text in enumerate(questions)
         ]
@@ -109,33 +113,42 @@ class Squad(Definition[Question, BidafSizes]):
                 )
 
     def vocabularies(self, examples: Sequence[Question]) -> Vocabularies:
-        return {}
+        by_character = any(metric_of(example.lang).by_character for example in examples)
+        return {"answers": [CHARACTERS]} if by_character else {}
 
     def network(self, sizes: BidafSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> Bidaf:
-        return Bidaf(sizes, tokens)
+        return Bidaf(sizes, tokens, by_character=_by_character(vocabularies))
 
     def collate(self, examples: Sequence[Question], vocabularies: Vocabularies, features: Features) -> QuestionBatch:
         numbers: dict[Paragraph, int] = {}
         which = torch.tensor([numbers.setdefault(example.paragraph, len(numbers)) for example in examples])
-        starts = ends = None
+        starts = ends = cuts = letters = None
         if all(example.spans for example in examples):
             starts = torch.tensor([example.spans[0][0] for example in examples])
             ends = torch.tensor([example.spans[0][1] - 1 for example in examples])
         paragraphs = text_batch([_sentences(paragraph) for paragraph in numbers], features)
-        return QuestionBatch(paragraphs, features([example.tokens for example in examples]), which, starts, ends)
+        if _by_character(vocabularies):
+            letters = torch.zeros(len(numbers), paragraphs.mask.shape[1], dtype=torch.int64)
+            for row, paragraph in enumerate(numbers):
+                letters[row, : len(paragraph.tokens)] = torch.tensor([b - a for a, b in paragraph.offsets])
+            letters = letters[which]
+            cuts = None if starts is None else torch.tensor([example.cuts[0] for example in examples]).T
+        questions = features([example.tokens for example in examples])
+        return QuestionBatch(paragraphs, questions, which, starts, ends, cuts, letters)
 
     def score(self, predictions: Sequence[Any], examples: Sequence[Question]) -> Scores:
         pairs = zip(examples, predictions, strict=True)
-        answers = {example.id: example.paragraph.answer(*found["span"]) for example, found in pairs}
-        return Scores(score_answers(answers, {example.id: example.answers for example in examples}))
+        answers = {example.id: _answer(example, found) for example, found in pairs}
+        metric = metric_of(examples[0].lang if examples else "en")
+        return Scores(metric.score(answers, {example.id: example.answers for example in examples}))
 
     def record(self, example: Question, prediction: Any) -> dict[str, Any]:
         start, end = prediction["span"]
-        first, last = example.paragraph.offsets[start][0], example.paragraph.offsets[end - 1][1]
+        first, last = example.paragraph.characters(start, end, prediction.get("cut", (0, 0)))
         return {
             **({"id": example.id} if example.id else {}),
             "question": example.text,
-            "answer": example.paragraph.answer(start, end),
+            "answer": _answer(example, prediction),
             "start": first,
             "end": last,
             "probability": prediction["share"],
@@ -149,7 +162,7 @@ class Squad(Definition[Question, BidafSizes]):
         used, nameless, comma = set[str](), dict[int, str](), ""
         yield "{"
         for number, (example, prediction) in enumerate(pairs):
-            answer = example.paragraph.answer(*prediction["span"])
+            answer = _answer(example, prediction)
             if not example.id:
                 nameless[number] = answer
                 continue
@@ -165,6 +178,15 @@ class Squad(Definition[Question, BidafSizes]):
             yield comma + _entry(name, answer)
             comma = ","
         yield "\n}\n"
+
+
+def _answer(example: Question, prediction: Any) -> str:
+    start, end = prediction["span"]
+    return example.paragraph.answer(start, end, prediction.get("cut", (0, 0)))
+
+
+def _by_character(vocabularies: Vocabularies) -> bool:
+    return CHARACTERS in vocabularies.get("answers", ())
 
 
 def _sentences(paragraph: Paragraph) -> list[Sequence[str]]:

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.spans import Span
 from polyseme.tasks.treebank import PENN_SIGNS
-from polyseme.text.compression import open_bytes
-from polyseme.text.lines import read_lines
 
 _PIECE = re.compile(r"\(|\)|[^\s()]+")
 
@@ -27,18 +26,15 @@ class SstSentence:
     phrases: tuple[Span, ...] = ()
 
 
-def read_sentiment(path: Path) -> list[SstSentence]:
+def read_sentiment(path: Path, reading: Reading | None = None) -> list[SstSentence]:
     """All sentences of a file; every line is a tree, or a label, a tab and words."""
     source, found = str(path), []
-    with open_bytes(source) as stream:
-        for number, line in enumerate(read_lines(stream, source), start=1):
-            if line.strip():
-                try:
-                    found.append(parse_tree(line) if line.lstrip().startswith("(") else _parse_row(line))
-                except ValueError as error:
-                    raise InputError(
-                        f"{source}, line {number}: {error}; expected a tree, or label, tab, words"
-                    ) from None
+    for number, line in (reading or Reading()).lines(path):
+        if line.strip():
+            try:
+                found.append(parse_tree(line) if line.lstrip().startswith("(") else _parse_row(line))
+            except ValueError as error:
+                raise InputError(f"{source}, line {number}: {error}; expected a tree, or label, tab, words") from None
     return found
 
 
