@@ -1,8 +1,11 @@
 """The whole table of tasks by one protocol for both arms (polyseme.reproduce.protocol, docs/tasks.md): one command.
 
     python benchmarks/protocol.py --estimate               what is left to do, and about how long it takes
-    python benchmarks/protocol.py                          everything that is not there yet; stopped, it goes on
+    python benchmarks/protocol.py --threads 1              everything that is not there yet; stopped, it goes on
     python benchmarks/protocol.py --task ner --task pos    some tasks
+
+Started twice, two processes share the work: each takes what the other has not begun. That is the way to use two cores,
+because a network of this size gains little from a second thread.
 
 For each task: the trials of both arms on dev, the best of each, three seeds of both on dev and test (Table 1), the rows
 of Tables 2 and 3 on dev, and one run with the biLM fine-tuned on the task's own training text. Trials and runs are kept
@@ -14,8 +17,9 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +27,14 @@ import torch
 
 import tasks as rows_of_tasks
 from polyseme.elmo import Elmo
-from polyseme.reproduce.adapted import adapt_bilm
-from polyseme.reproduce.budgets import CPU
+from polyseme.errors import JobError
+from polyseme.jobs.locks import exclusive, in_turn
+from polyseme.reproduce.adapted import Adapted, adapt_bilm
 from polyseme.reproduce.data_sets import find_task_data
-from polyseme.reproduce.measurement import Measurement, Missing, Shelf
+from polyseme.reproduce.measurement import Measurement, Missing, Result, Shelf
 from polyseme.reproduce.pace import shown_time
 from polyseme.reproduce.protocol import (
+    SHARES,
     TABLE_1_SEEDS,
     TABLE_2_SEEDS,
     Arm,
@@ -41,24 +47,42 @@ from polyseme.reproduce.protocol import (
 )
 from polyseme.reproduce.task_parts import ABLATED, ALL_TASKS, PLACES
 from polyseme.reproduce.task_runs import Conditions, TaskRun
+from polyseme.settings import read_changes
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.inputs import Where
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.training import TaskWatch
-from polyseme.tasks.vectors.static import PACKAGE
+from polyseme.tasks.vectors.static import PACKAGE, named_vectors
 from shared_data import DATA
 
 #: Parts of speech are no part of the paper's Table 1; they are measured in the same way.
 TASKS = (*ALL_TASKS, "pos")
-SECONDS = {**CPU.seconds, "pos": 300.0}
 PASSES = 3  #: over a task's training text, of the biLM that is fine-tuned on it
+WAIT_SECONDS = 20.0  #: before what another process measures is looked for again
+BUDGET, EARLIER_BUDGET = "cpu, tuned", "cpu"  #: of rows by this protocol, and of those before it
+
+#: Steps of an epoch on all the training data that is found here.
+STEPS = {"ner": 392, "pos": 392, "sst": 933, "snli": 286, "srl": 522, "squad": 1_809, "coref": 282}
+#: Epochs until dev says stop, guessed: the last of the few that earlier runs had was mostly the best, and 5 follow it.
+EPOCHS = {"ner": 22, "pos": 18, "sst": 10, "snli": 15, "srl": 15, "squad": 11, "coref": 20}
+LOOK = 1.2  #: an epoch with its look at dev, over its steps
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: its runs, the choice they were made with, and whether the test set is read."""
+
+    run: TaskRun
+    choice: Choice
+    seeds: int
+    judged: bool = False
 
 
 def place_of(task: str) -> Where:
     return PLACES.get(task) or find_task(task).presets["paper"].inputs.elmo
 
 
-def other_rows(task: str) -> Iterator[TaskRun]:
+def other_runs(task: str) -> Iterator[TaskRun]:
     """Rows of Tables 2 and 3 that are not an arm of Table 1."""
     if task not in ABLATED:
         return
@@ -70,108 +94,155 @@ def other_rows(task: str) -> Iterator[TaskRun]:
             yield replace(elmo, elmo=where)
 
 
+def seconds_of_a_run(task: str, cost: Path) -> float:
+    """By the steps that were timed (epoch_cost.py), the mean of both arms; minutes where they were not."""
+    rows = json.loads(cost.read_text(encoding="utf-8")) if cost.exists() else []
+    timed = [
+        row["seconds"] for row in rows if (row["task"], row["budget"]) == (task, "cpu") and row["of"] != "an epoch"
+    ]
+    if not timed:
+        return 600.0
+    arms = [statistics.median(timed[0][where]) for where in ("none", "both" if place_of(task) == "both" else "input")]
+    return statistics.fmean(arms) * STEPS[task] * SHARES.get(task, 1.0) * EPOCHS[task] * LOOK
+
+
 class Protocol:
     """A shelf of results, the conditions of all runs, and what they give."""
 
-    def __init__(self, chosen: argparse.Namespace, elmo: Elmo | None) -> None:
+    def __init__(self, chosen: argparse.Namespace, elmo: Elmo) -> None:
         self.chosen, self.elmo = chosen, elmo
         self.shelf = Shelf(chosen.work / "results")
 
     def conditions(self, task: str) -> Conditions:
-        changes = {"static": PACKAGE}
-        return Conditions(self.chosen.work, self.elmo, self.chosen.model, "cpu", changes, seconds=SECONDS[task])
+        preset = find_task(task).presets["cpu"]
+        changes = {"static": self.chosen.vectors, **read_changes(preset, self.chosen.changes, f"the task {task}")}
+        seconds = seconds_of_a_run(task, rows_of_tasks.HERE / "results" / "epoch_cost.json")
+        return Conditions(self.chosen.work, self.elmo, self.chosen.model, "cpu", changes, seconds=seconds)
 
     def trials(self, task: str, data: DataFiles) -> dict[Where, list[Measurement]]:
         arms = [Arm(task, "none"), Arm(task, place_of(task))]
         return {arm.where: [trial(arm, choice, data, self.conditions(task)) for choice in trials()] for arm in arms}
 
-    def chosen_of(self, tried: list[Measurement]) -> Choice:
-        """The best trial of an arm, made now where it has not been made."""
-        scores = [self.shelf.take(one, watch(one.title))["score"] for one in tried]
-        return best(trials(), scores)
+    def choices(self, task: str, data: DataFiles) -> dict[Where, Choice]:
+        """The best trial of each arm; the first until all are made."""
+        found = {}
+        for where, tried in self.trials(task, data).items():
+            records = [self.shelf.record(one) for one in tried]
+            scores = [record["result"]["score"] for record in records if record is not None]
+            found[where] = best(trials(), scores) if len(scores) == len(tried) else trials()[0]
+        return found
 
-    def take(self, run: TaskRun, choice: Choice, data: DataFiles, seeds: int, *, judged: bool) -> list[dict[str, Any]]:
-        made = runs(run, choice, data, self.conditions(run.task), seeds=seeds, judged=judged)
-        return [self.shelf.take(one, watch(one.title)) for one in made]
+    def rows(self, task: str, data: DataFiles) -> list[Row]:
+        """Both arms of Table 1, the baseline first, then the rows of Tables 2 and 3."""
+        choices, place = self.choices(task, data), place_of(task)
+        return [
+            Row(TaskRun(task), choices["none"], TABLE_1_SEEDS, judged=True),
+            Row(TaskRun(task, place), choices[place], TABLE_1_SEEDS, judged=True),
+            *(Row(run, choices[place], TABLE_2_SEEDS) for run in other_runs(task)),
+        ]
 
-    def measure(self, task: str, folder: str, data: DataFiles) -> None:
-        """All rows of a task."""
-        tried = self.trials(task, data)
-        choices = {where: self.chosen_of(one) for where, one in tried.items()}
-        place = place_of(task)
-        base = self.take(TaskRun(task), choices["none"], data, TABLE_1_SEEDS, judged=True)
-        ours = self.take(TaskRun(task, place), choices[place], data, TABLE_1_SEEDS, judged=True)
-        p = significance(task, base, ours)
-        self.keep(TaskRun(task), choices["none"], folder, data, base, None)
-        self.keep(TaskRun(task, place), choices[place], folder, data, ours, p)
-        for run in other_rows(task):
-            found = self.take(run, choices[place], data, TABLE_2_SEEDS, judged=False)
-            self.keep(run, choices[place], folder, data, found, None)
-        self.adapt(task, place, choices[place], folder, data)
+    def made_of(self, row: Row, data: DataFiles) -> list[Measurement]:
+        task = row.run.task
+        return list(runs(row.run, row.choice, data, self.conditions(task), seeds=row.seeds, judged=row.judged))
 
-    def adapt(self, task: str, place: Where, choice: Choice, folder: str, data: DataFiles) -> None:
-        """The same run with the biLM fine-tuned on the task's training text."""
-        done = adapt_bilm(
-            task, data, self.chosen.model, self.chosen.work / "adapted" / task, passes=PASSES, said=rows_of_tasks.say
-        )
-        elmo = Elmo.from_pretrained(str(done.model), device="cpu", lang=self.elmo.lang if self.elmo else "en")
+    def take_all(self, wanted: Sequence[Measurement]) -> None:
+        """Measure what is not there; what another process measures is left to it, and waited for at the end."""
+        waiting = [one for one in wanted if self.shelf.record(one) is None]
+        while waiting:
+            for one in waiting:
+                self.try_to_take(one)
+            waiting = [one for one in waiting if self.shelf.record(one) is None]
+            if waiting:
+                time.sleep(WAIT_SECONDS)
+
+    def try_to_take(self, one: Measurement) -> None:
+        """Unless another process is at it."""
+        self.shelf.folder.mkdir(parents=True, exist_ok=True)
+        busy = f"another process measures {one.title}"
+        try:
+            with exclusive(self.shelf.folder / f"{one.file_name}.lock", busy):
+                self.shelf.take(one, watch(one.title))
+        except JobError as error:
+            if str(error) != busy:
+                raise
+
+    def results(self, wanted: Sequence[Measurement]) -> list[Result]:
+        """Of measurements that are made."""
+        return [self.shelf.take(one, watch(one.title)) for one in wanted]
+
+    def report(self, task: str, folder: str, data: DataFiles) -> None:
+        """The rows of a task whose runs are made."""
+        found = [(row, self.results(self.made_of(row, data))) for row in self.rows(task, data)]
+        base, ours, *others = found
+        p = significance(task, base[1], ours[1])
+        self.keep(*base, folder, data, None)
+        self.keep(*ours, folder, data, p)
+        for row, results in others:
+            self.keep(row, results, folder, data, None)
+        rows_of_tasks.drop_rows(task, EARLIER_BUDGET)
+
+    def adapted(self, task: str, data: DataFiles) -> tuple[Adapted, list[Measurement]]:
+        """The biLM fine-tuned on the task's training text, and the run of the ELMo arm with it."""
+        work = self.chosen.work / "adapted"
+        work.mkdir(parents=True, exist_ok=True)
+        with in_turn(work / f"{task}.lock"):
+            done = adapt_bilm(task, data, self.chosen.model, work / task, passes=PASSES, said=rows_of_tasks.say)
+        elmo = Elmo.from_pretrained(str(done.model), device="cpu", lang=self.elmo.lang)
         conditions = replace(self.conditions(task), elmo=elmo, model=str(done.model))
-        run = TaskRun(task, place)
-        made = runs(run, choice, data, conditions, seeds=1)
-        found = [self.shelf.take(one, watch(one.title)) for one in made]
+        row = self.rows(task, data)[1]
+        return done, list(runs(row.run, row.choice, data, conditions, seeds=1))
+
+    def report_adapted(self, task: str, folder: str, data: DataFiles) -> None:
+        done, made = self.adapted(task, data)
         perplexity = {"before": round(done.before, 1), "after": round(done.after, 1)}
-        self.keep(run, choice, folder, data, found, None, {"finetuned": perplexity})
+        row = self.rows(task, data)[1]
+        self.keep(row, self.results(made), folder, data, None, {"finetuned": perplexity})
 
     def keep(
         self,
-        run: TaskRun,
-        choice: Choice,
+        row: Row,
+        found: list[dict[str, Any]],
         folder: str,
         data: DataFiles,
-        found: list[dict[str, Any]],
         p: float | None,
         more: Mapping[str, Any] | None = None,
     ) -> None:
-        """A row for dev and one for test, of the same runs."""
+        """A line for dev and one for test, of the same runs."""
         judged = {
             "dev": found,
             **({"test": [one["test"] for one in found]} if "test" in found[0] and data.test else {}),
         }
         for split, results in judged.items():
             scores = [result["score"] for result in results]
-            row = {
-                **row_of(run, folder, split, self.chosen.model, more),
+            line = {
+                **row_of(row.run, folder, split, self.chosen.model, more),
                 "scores": [round(score, 2) for score in scores],
                 "mean": round(statistics.fmean(scores), 2),
                 "std": round(statistics.stdev(scores), 2) if len(scores) > 1 else None,
-                **rows_of_tasks.weights_of(self.elmo, run.elmo),
-                "vectors": PACKAGE,
-                "trained_vectors": choice["inputs.word_vectors"] == "trained",
-                "choice": dict(choice),
+                **rows_of_tasks.weights_of(self.elmo, row.run.elmo),
+                "vectors": self.chosen.vectors,
+                "trained_vectors": row.choice["inputs.word_vectors"] == "trained",
+                "choice": dict(row.choice),
+                "share": SHARES.get(row.run.task, 1.0),
                 "tuning_trials": len(trials()),
                 "epochs_run": [one["epochs"] for one in found],
                 "stopped_by": [one["stopped_by"] for one in found],
                 "p": round(p, 4) if p is not None and split == ("test" if data.test else "dev") else None,
                 **(more or {}),
             }
-            rows_of_tasks.keep_row(row)
-            rows_of_tasks.say(json.dumps(row, ensure_ascii=False))
+            rows_of_tasks.keep_row(line)
+            rows_of_tasks.say(json.dumps(line, ensure_ascii=False))
 
     def left(self, task: str, data: DataFiles) -> list[Measurement]:
-        """What is still to be made; the runs are counted by the first trial's choice until the trials are there."""
-        tried = self.trials(task, data)
-        first, place = trials()[0], place_of(task)
-        wanted = [one for arm in tried.values() for one in arm]
-        choices = {}
-        for where, arm in tried.items():
-            records = [self.shelf.record(one) for one in arm]
-            known = [record["result"]["score"] for record in records if record is not None]
-            choices[where] = best(trials(), known) if len(known) == len(arm) else first
-        rows = [(TaskRun(task), choices["none"], TABLE_1_SEEDS), (TaskRun(task, place), choices[place], TABLE_1_SEEDS)]
-        rows += [(run, choices[place], TABLE_2_SEEDS) for run in other_rows(task)]
-        for number, (run, choice, seeds) in enumerate(rows):
-            wanted += runs(run, choice, data, self.conditions(task), seeds=seeds, judged=number < len(choices))
-        return [one for one in wanted if self.shelf.record(one) is None]
+        """What is still to be made; runs are counted by the first trial's choice until the trials are there.
+
+        The run with a fine-tuned biLM takes about as long as one of the ELMo arm, which stands for it.
+        """
+        rows = self.rows(task, data)
+        wanted = [one for arm in self.trials(task, data).values() for one in arm]
+        wanted += [one for row in rows for one in self.made_of(row, data)]
+        left = [one for one in wanted if self.shelf.record(one) is None]
+        return left + ([] if (self.chosen.work / "adapted" / task).exists() else self.made_of(rows[1], data)[:1])
 
 
 def row_of(run: TaskRun, folder: str, split: str, model: str, more: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -182,7 +253,7 @@ def row_of(run: TaskRun, folder: str, split: str, model: str, more: Mapping[str,
         "layers": run.layers if with_elmo else None,
         "lambda": run.penalty if with_elmo else None,
         "model": (f"{model}, fine-tuned" if more else model) if with_elmo else None,
-        "budget": "cpu, tuned",
+        "budget": BUDGET,
         "data": folder,
         "split": split,
         "metric": find_task(run.task).metric,
@@ -195,19 +266,37 @@ def watch(title: str) -> TaskWatch:
     )
 
 
-def main() -> None:
+def run_all(protocol: Protocol, found: Mapping[str, tuple[str, DataFiles]]) -> None:
+    """All trials, then the runs and the rows of each task; two processes wait for each other where a task ends."""
+    protocol.take_all(
+        [one for task, (_, data) in found.items() for arm in protocol.trials(task, data).values() for one in arm]
+    )
+    for task, (folder, data) in found.items():
+        protocol.take_all([one for row in protocol.rows(task, data) for one in protocol.made_of(row, data)])
+        protocol.report(task, folder, data)
+        protocol.take_all(protocol.adapted(task, data)[1])
+        protocol.report_adapted(task, folder, data)
+        rows_of_tasks.write_page()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", choices=TASKS, action="append", help="only these; may be given several times")
     parser.add_argument("--model", default="en")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of the data sets")
+    parser.add_argument(
+        "--vectors", type=named_vectors, default=PACKAGE, help="word vectors of both arms", metavar="FILE"
+    )
+    parser.add_argument("--set", dest="changes", action="append", default=[], help="of all runs", metavar="NAME=VALUE")
     parser.add_argument("--work", type=Path, default=rows_of_tasks.REPORT, help="folder of results and runs")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--estimate", action="store_true", help="only say what is left to do")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     torch.set_num_threads(chosen.threads)
     protocol = Protocol(chosen, Elmo.from_pretrained(chosen.model, device="cpu"))
     found = {}
     for task in chosen.task or TASKS:
-        place = find_task_data(DATA, task)
+        place = find_task_data(chosen.data, task)
         if isinstance(place, Missing):
             rows_of_tasks.say(f"{task}: {place.reason}")
         else:
@@ -217,13 +306,10 @@ def main() -> None:
         left = protocol.left(task, data)
         seconds = sum(one.seconds for one in left)
         total += seconds
-        rows_of_tasks.say(f"{task}: {len(left)} trainings, about {shown_time(seconds)}")
-    rows_of_tasks.say(f"all: about {shown_time(total)} on two cores")
-    if chosen.estimate:
-        return
-    for task, (folder, data) in found.items():
-        protocol.measure(task, folder, data)
-        rows_of_tasks.write_page()
+        rows_of_tasks.say(f"{task}: {len(left)} training{'s' if len(left) != 1 else ''}, about {shown_time(seconds)}")
+    rows_of_tasks.say(f"all: about {shown_time(total)} of one core, {shown_time(total / 2)} of two")
+    if not chosen.estimate:
+        run_all(protocol, found)
 
 
 if __name__ == "__main__":

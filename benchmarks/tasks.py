@@ -138,9 +138,20 @@ def keep_row(row: dict[str, Any]) -> None:
     """Into the results, in place of an earlier run of the same row and of rows of the model's earlier weights."""
     with in_turn(RESULTS.with_name(f"{RESULTS.name}.lock")):
         kept = [old for old in read_rows() if any(old[key] != row[key] for key in KEY) and not is_outdated(old, row)]
-        lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in [*kept, row])
-        with replace_when_complete(RESULTS) as file:
-            file.write(f"[\n{lines}\n]\n".encode())
+        _write_rows([*kept, row])
+
+
+def drop_rows(task: str, budget: str) -> None:
+    """Rows of a task by another budget, which others have replaced."""
+    with in_turn(RESULTS.with_name(f"{RESULTS.name}.lock")):
+        kept = [row for row in read_rows() if (row["task"], row["budget"]) != (task, budget)]
+        _write_rows(kept)
+
+
+def _write_rows(rows: Sequence[dict[str, Any]]) -> None:
+    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in rows)
+    with replace_when_complete(RESULTS) as file:
+        file.write(f"[\n{lines}\n]\n".encode())
 
 
 def is_outdated(old: dict[str, Any], row: dict[str, Any]) -> bool:

@@ -41,3 +41,16 @@ def assert_it_learned(finished: Finished, metric: str, at_least: float) -> None:
     history = finished.progress.history
     assert history[-1]["loss"] < 0.7 * history[0]["loss"]
     assert finished.scores.values[metric] >= at_least
+
+
+def tagger_without_bilm(task: str, folder: Path) -> Path:
+    """A run of a few steps that tags English: names or parts of speech of a word's letters alone."""
+    tags = {"ner": ("B-PER", "O", "O"), "pos": ("PROPN", "VERB", "PUNCT")}[task]
+    rows = ((name, verb, ".") for name in ("Ada", "Bob", "Eve") for verb in ("left", "slept", "sang"))
+    sentences = ("".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)) for words in rows)
+    data = folder / f"{task}.txt"
+    data.write_text("\n".join(sentences), encoding="utf-8")
+    changes = {"elmo": "none", "static": "none", "characters": 8, "hidden": 8, "epochs": 6, "batch": 3, "rate": 0.05}
+    preset = with_values(find_task(task).presets["cpu"], changes, "a task")
+    train_task(TaskPlan(task, DataFiles(data, data), folder / task, preset, "cpu", lang="en"))
+    return folder / task

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers.toy_names import write_names
 from polyseme.reproduce.measurement import Shelf
 from polyseme.reproduce.protocol import GRID, LONGEST, PATIENCE, Arm, best, runs, significance, trial, trials
-from polyseme.reproduce.significance import paired_bootstrap
+from polyseme.reproduce.significance import DRAWS, paired_bootstrap
 from polyseme.reproduce.task_runs import Conditions, TaskRun
 from polyseme.tasks.coref.metrics import chain_tally, conll_of, score_chains
 from polyseme.tasks.data_files import DataFiles, find_data
@@ -82,3 +85,39 @@ def test_chains_add_up_over_documents() -> None:
     ]
     sums = np.sum([chain_tally(*document) for document in documents], axis=0)
     assert conll_of(sums) == pytest.approx(score_chains(documents)["conll"])
+
+
+def accuracy_of(sums: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return 100 * sums[..., 0] / sums[..., 1]
+
+
+def tallied(hits: list[bool]) -> np.ndarray[Any, Any]:
+    return np.stack([hits, np.ones(len(hits))], axis=1).astype(float)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=60))
+def test_p_of_both_directions_is_one_and_ties_count_twice(pairs: list[tuple[bool, bool]]) -> None:
+    """Each draw is better, worse or even: even ones speak against both."""
+    first, second = ([tallied([pair[side] for pair in pairs])] for side in (0, 1))
+    p, q = paired_bootstrap(first, second, accuracy_of), paired_bootstrap(second, first, accuracy_of)
+    assert 0 < p <= 1
+    assert p + q >= 1 + 1 / (1 + DRAWS) - 1e-9
+    assert paired_bootstrap(first, first, accuracy_of) == 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 3))
+def test_what_is_better_on_every_item_has_the_smallest_p(hits: list[bool], seeds: int) -> None:
+    worse = [tallied([False] * len(hits))] * seeds
+    better = [tallied([True] * len(hits))] * seeds
+    assert paired_bootstrap(worse, better, accuracy_of) == 1 / (1 + DRAWS)
+    assert paired_bootstrap(better, worse, accuracy_of) == 1
+
+
+def test_p_is_the_share_that_an_exact_count_gives() -> None:
+    """Three items, one won and one lost: all 27 samples can be counted."""
+    first, second = [tallied([False, True, True])], [tallied([True, False, True])]
+    samples = list(product(range(3), repeat=3))
+    exact = sum(sum(s == 0 for s in one) <= sum(s == 1 for s in one) for one in samples) / len(samples)
+    assert paired_bootstrap(first, second, accuracy_of) == pytest.approx(exact, abs=0.04)

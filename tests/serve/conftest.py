@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def models() -> Models:
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    """Small models of three languages; the English one has two small task models."""
     from helpers.running_server import three_languages
+    from helpers.small_runs import tagger_without_bilm
 
-    return three_languages()
+    models = three_languages()
+    folder = tmp_path_factory.mktemp("tasks")
+    models.find("en").runs.update({task: str(tagger_without_bilm(task, folder)) for task in ("ner", "pos")})
+    return models
 
 
 @pytest.fixture(scope="session")

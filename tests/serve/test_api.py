@@ -6,6 +6,7 @@ import io
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 
 from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.elmo import Elmo
-from polyseme.serve.served import Models
+from polyseme.errors import ConfigError
+from polyseme.serve.served import Models, load_models
+from polyseme.tasks.trained_task import Task
 
 TEXTS = ["They fished from the bank. It rained.", "Here is your birthday present.", ""]
 MARKED = "They fished from the [bank] of the river."
@@ -238,3 +241,47 @@ def test_a_model_without_a_softmax_gives_vectors_and_a_map_but_no_words() -> Non
         assert set(map(len, client.post("/senses", text=MARKED).json["names"])) == {0}
         answer = client.post("/substitutes", text=MARKED)
         assert (answer.status, "has no softmax" in answer.error) == (422, True)
+
+
+def test_tag_gives_what_the_library_gives(server: Client, models: Models) -> None:
+    texts = ["Ada left. Bob slept.", "Eve sang .", ""]
+    answer = server.post("/tag", texts=texts)
+    assert (answer.status, answer.json["tasks"]) == (200, ["ner", "pos"])
+    expected = [Task.load(models.find("en").runs[name]).predict(texts) for name in ("ner", "pos")]
+    for text, found, names, parts in zip(texts, answer.json["texts"], *expected, strict=True):
+        assert found["text"] == text
+        assert len(found["sentences"]) == len(names["sentences"])
+        for sentence, name, part in zip(found["sentences"], names["sentences"], parts["sentences"], strict=True):
+            assert sentence["entities"] == name["entities"]
+            assert sentence["tags"] == part["tags"]
+            assert all(text[one["start_char"] : one["end_char"]] == one["text"] for one in sentence["entities"])
+
+
+def test_tag_by_one_task(server: Client) -> None:
+    ((sentence,),) = (one["sentences"] for one in server.post("/tag", texts=["Ada left."], tasks=["pos"]).json["texts"])
+    assert sentence.keys() == {"tokens", "offsets", "tags", "confidences"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"texts": ["a"], "tasks": ["srl"]}, "there is no task 'srl' here; there are: ner, pos"),
+        ({"texts": ["가"], "model": "ko"}, "there is no task model for 'ko' here; start the server with one"),
+        ({"texts": []}, "the field 'texts' should be a list of texts"),
+    ],
+)
+def test_what_cannot_be_tagged_is_refused_in_one_sentence(server: Client, asked: dict[str, Any], said: str) -> None:
+    answer = server.post("/tag", **asked)
+    assert answer.status == 422
+    assert said in answer.error
+
+
+def test_a_run_is_given_to_its_model_or_refused(models: Models, tmp_path: Path) -> None:
+    run = models.find("en").runs["ner"]
+    elmo = models.find("en").elmo
+    elmo.save_pretrained(tmp_path / "en")
+    loaded = load_models([str(tmp_path / "en")], [], tasks=[run])
+    assert loaded.default.describe()["tasks"] == ["ner"]
+    models.find("zh").elmo.save_pretrained(tmp_path / "zh")
+    with pytest.raises(ConfigError, match="trained with none of the models that are served"):
+        load_models([str(tmp_path / "zh")], [], tasks=[run])

@@ -28,6 +28,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    task: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A run folder of polyseme task train that tags sentences; may be given again. Those of the box are "
+            "there.",
+            metavar="RUN",
+            show_default=False,
+        ),
+    ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on; beyond this machine a token is needed.")] = (
         "127.0.0.1"
     ),
@@ -88,7 +97,9 @@ def serve(
         origins=tuple(cors or ()),
         access_log=access_log,
     )
-    models = load_models(model or [], index or [], options=options_file, state=state, device=device, threads=threads)
+    models = load_models(
+        model or [], index or [], options=options_file, state=state, device=device, threads=threads, tasks=task or []
+    )
 
     def ready(address: str) -> None:
         typer.echo(address)

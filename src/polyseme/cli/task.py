@@ -114,6 +114,9 @@ def train(
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     device: Device = "cpu",
     threads: Threads = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write curves for TensorBoard into the run's folder.")
+    ] = False,
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
 ) -> None:
@@ -126,14 +129,13 @@ def train(
       polyseme task train ner --data names --budget cpu --elmo none --set hidden=50 --out baseline
     """
     from polyseme.cli.options import use_threads
-    from polyseme.device import choose_device
     from polyseme.settings import read_changes, read_toml, with_values
     from polyseme.tasks.registry import find_task
-    from polyseme.tasks.run import TaskPlan, train_task
+    from polyseme.tasks.run import TaskPlan, default_budget, train_task
     from polyseme.tasks.vectors.static import named_vectors
 
     definition = find_task(task)
-    budget = budget or ("cpu" if choose_device("auto") == "cpu" else "paper")
+    name = budget or default_budget()
     choices = {
         "elmo": elmo,
         "layers": layers,
@@ -150,19 +152,20 @@ def train(
         "character_dim": character_dim,
     }
     given = {name: value for name, value in choices.items() if value is not None}
-    preset, what = definition.presets[budget], f"the task {task}"
+    preset, what = definition.presets[name], f"the task {task}"
     written = read_toml(config, "the configuration") if config else {}
     preset = with_values(preset, {**written, **read_changes(preset, change or [], what), **given}, what)
     files = _data(definition, data, train_file, dev_file)
     use_threads(threads)
     if adapt_bilm and preset.inputs.elmo != "none":
-        preset, lang = _adapted(task, files, preset, out, adapt_bilm, lang, seed, threads, quiet)
+        forgiven = {"lenient": lenient, "skip_bad_lines": skip_bad_lines}
+        preset, lang = _adapted(task, files, preset, out, adapt_bilm, lang, seed, threads, quiet, forgiven)
     plan = TaskPlan(
         task,
         files,
         out,
         preset,
-        budget,
+        name,
         seed,
         device,
         lang,
@@ -170,6 +173,7 @@ def train(
         cache,
         lenient=lenient,
         skip_bad_lines=skip_bad_lines,
+        tensorboard=tensorboard,
     )
     try:
         finished = train_task(plan, resume=resume, watch=shown_training(quiet, preset.training))
@@ -192,6 +196,7 @@ def _adapted(
     seed: int,
     threads: int | None,
     quiet: bool,
+    forgiven: dict[str, bool],
 ) -> tuple[Preset[Any], str]:
     """The preset with the biLM that has read the task's training text, and how text is split."""
     from polyseme.elmo import Elmo
@@ -212,10 +217,11 @@ def _adapted(
         out / "bilm",
         passes=passes,
         options=preset.inputs.options or None,
-        split=elmo.split,
+        elmo=elmo,
         seed=seed,
         threads=threads or 2,
         said=say,
+        **forgiven,
     )
     say(f"perplexity of the dev text: {found.before:.1f} before, {found.after:.1f} after")
     adapted = {"inputs.model": str(found.model.resolve()), "inputs.options": ""}

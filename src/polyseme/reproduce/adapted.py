@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from polyseme.elmo import Elmo
@@ -17,8 +18,9 @@ from polyseme.pretrain.recipe import load_recipe
 from polyseme.pretrain.training.finetuning import finetune
 from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.definition import Split
+from polyseme.tasks.reading import Reading
 from polyseme.tasks.registry import find_task
+from polyseme.text.tokenization import split_text, word_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +40,28 @@ def adapt_bilm(
     *,
     passes: int,
     options: str | None = None,
-    split: Split | None = None,
+    elmo: Elmo | None = None,
     seed: int = 0,
     threads: int = 2,
     said: Callable[[str], None] = lambda line: None,
+    lenient: bool = False,
+    skip_bad_lines: bool = False,
 ) -> Adapted:
     """Fine-tune ``model`` on the text of a task for so many passes; what was begun goes on, what is done is read.
 
-    ``options``: of HDF5 weights that have none beside them.
+    ``options``: of HDF5 weights that have none beside them; ``elmo`` saves loading them where a program has them
+    already; what is forgiven in the files is as ``Reading`` has it. A model of smaller units than words reads those.
     """
-    split = split or Elmo.from_pretrained(model, options=options).split
+    elmo = elmo or Elmo.from_pretrained(model, options=options)
+    lang = word_language(elmo.lang)
+    split = elmo.split if lang == elmo.lang else partial(split_text, lang=lang)
+    reading = Reading(split, lang, lenient, skip_bad_lines)
     out.mkdir(parents=True, exist_ok=True)
     definition = find_task(task)
     tokens = 0
     for name, path in (("train", data.train), ("dev", data.dev)):
-        examples = definition.read(path, split)
-        count = _write(out / f"{name}.txt", (s for example in examples for s in definition.sentences(example)))
+        sentences = (s for example in definition.read(path, reading) for s in definition.sentences(example))
+        count = _write(out / f"{name}.txt", (_units(elmo, sentence) for sentence in sentences))
         tokens = tokens or count
     corpus = out / "corpus"
     if not corpus.exists():
@@ -76,6 +84,12 @@ def adapt_bilm(
     outcome = finetune(plan, resume=(out / "run").exists())
     before = (outcome.fitted or outcome.before)["average"]
     return Adapted(outcome.model, before, outcome.after["average"])
+
+
+def _units(elmo: Elmo, words: Sequence[str]) -> Sequence[str]:
+    """What the biLM reads of words: itself smaller ones, or the words."""
+    parted = elmo.part(words)
+    return words if parted is None else parted.units
 
 
 def _write(path: Path, sentences: Iterable[Sequence[str]]) -> int:

@@ -2,7 +2,7 @@
 
     1. TRIALS     every point of GRID, for each arm, on TRIAL_SHARE of the training data, one seed, scored on dev
     2. CHOICE     of each arm the best trial; of equals the first
-    3. RUNS       that choice on all the data with every seed, until dev has not improved for PATIENCE epochs
+    3. RUNS       that choice on all the data (SHARES) with every seed, until dev has not improved for PATIENCE epochs
     4. TEST       read once, by the runs; p by a paired bootstrap over its items
 
 docs/tasks.md says why. What a preset holds beside the grid (sizes, rates, batches) is the same in both arms.
@@ -32,6 +32,8 @@ GRID: Mapping[str, tuple[Any, ...]] = {
 }
 TRIAL_SHARE = 0.2
 TRIAL_SEED = 0
+#: Shares of the training data, where all of it would take too long: SQuAD's is one of its paragraphs.
+SHARES: Mapping[str, float] = {"squad": 0.32}
 #: Epochs that no run should reach: dev ends them. A trial has smaller epochs, and as many.
 LONGEST = 100
 PATIENCE = 5
@@ -64,12 +66,17 @@ def until_dev_says_stop() -> Choice:
     return {"training.epochs": LONGEST, "training.patience": PATIENCE, "training.halve_after": HALVE_AFTER}
 
 
-def trial(arm: Arm, choice: Choice, data: DataFiles, conditions: Conditions) -> Measurement:
-    """One point of the grid; SQuAD has a share of its paragraphs, as its biLM reads whole paragraphs."""
-    sizes = find_task(arm.task).presets[conditions.preset].network
+def shared(task: str, preset: str, part: float = 1.0) -> Choice:
+    """The share of its data that a task is trained on; SQuAD has one of its paragraphs, which a biLM reads whole."""
+    sizes = find_task(task).presets[preset].network
     name = "network.paragraphs" if hasattr(sizes, "paragraphs") else "training.share"
-    share = TRIAL_SHARE * getattr(sizes, "paragraphs", 1.0)
-    changes = {**conditions.changes, **until_dev_says_stop(), name: share, **choice}
+    return {name: part * SHARES.get(task, 1.0)}
+
+
+def trial(arm: Arm, choice: Choice, data: DataFiles, conditions: Conditions) -> Measurement:
+    """One point of the grid, on a part of what the runs are trained on."""
+    share = shared(arm.task, conditions.preset, TRIAL_SHARE)
+    changes = {**conditions.changes, **until_dev_says_stop(), **share, **choice}
     seconds = conditions.seconds * TRIAL_SHARE
     return training(arm.run, data, replace(conditions, changes=changes, seconds=seconds))
 
@@ -82,11 +89,11 @@ def best(choices: Sequence[Choice], scores: Sequence[float]) -> Choice:
 def runs(
     run: TaskRun, choice: Choice, data: DataFiles, conditions: Conditions, *, seeds: int, judged: bool = True
 ) -> Iterator[Measurement]:
-    """A row of a table: the choice of its arm on all the data, a run for each seed.
+    """A row of a table: the choice of its arm on all its data, a run for each seed.
 
     ``judged`` runs meet the test set; where there is none, as for SQuAD, dev takes its place.
     """
-    changes = {**conditions.changes, **until_dev_says_stop(), **choice}
+    changes = {**conditions.changes, **until_dev_says_stop(), **shared(run.task, conditions.preset), **choice}
     test = (data.test or data.dev) if judged else None
     for seed in range(seeds):
         yield training(replace(run, seed=seed), data, replace(conditions, changes=changes), test=test)

@@ -164,6 +164,24 @@ async def senses(service: Service, fields: Fields) -> Response:
     return json_answer({"model": model.name, "word": place.tokens[place.begin]} | map_of(found))
 
 
+async def tag(service: Service, fields: Fields) -> Response:
+    """Texts → names, parts of speech and roles, as ``polyseme tag --json`` has them."""
+    model = service.model(fields)
+    texts = fields.texts("texts", service.limits.texts)
+    wanted = fields.texts("tasks", len(model.runs) or 1) if fields.has("tasks") else list(model.runs)
+    fields.end()
+    if not model.runs:
+        raise Refusal(
+            422, f"there is no task model for {model.name!r} here; start the server with one: polyseme serve --task RUN"
+        )
+    if unknown := [name for name in wanted if name not in model.runs]:
+        raise Refusal(422, f"there is no task {unknown[0][:40]!r} here; there are: {', '.join(model.runs)}")
+    tokens = sum(len(text.tokens) for text in await split_texts(texts, model, service.limits))
+    found = await service.ask(questions.tag, model, (tuple(wanted), texts), tokens)
+    answers = [{name: value for name, value in record.items() if name != "id"} for record in found]
+    return json_answer({"model": model.name, "tasks": wanted, "texts": answers})
+
+
 #: What can be asked with POST.
 QUESTIONS: dict[str, Callable[[Service, Fields], Awaitable[Response]]] = {
     "/encode": encode,
@@ -172,4 +190,5 @@ QUESTIONS: dict[str, Callable[[Service, Fields], Awaitable[Response]]] = {
     "/score": score,
     "/similarity": similarity,
     "/senses": senses,
+    "/tag": tag,
 }

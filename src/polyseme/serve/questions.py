@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import SenseMap
 from polyseme.senses.uses import Uses, read_uses
 from polyseme.serve.served import ServedModel
+from polyseme.text.readers import Document
 
 #: A text as sentences of tokens.
 Sentences = Sequence[Sequence[str]]
@@ -92,6 +94,24 @@ def neighbours(model: ServedModel, asked: list[NearestQuery]) -> list[list[Near]
         else:
             found.append(nearest_in_index(one, here, model.needed_index()))
     return found
+
+
+def tag(model: ServedModel, requests: list[tuple[tuple[str, ...], list[str]]]) -> list[list[dict[str, Any]]]:
+    """(tasks, texts) of each request → a record for each of its texts; requests for the same tasks are read together.
+
+    What is learned of torch is learned here: a server that nobody asks for tags does without it.
+    """
+    from polyseme.tasks.tagging import tag_documents
+
+    found: dict[int, list[dict[str, Any]]] = {}
+    for names in dict.fromkeys(names for names, _ in requests):
+        asked = [number for number, (wanted, _) in enumerate(requests) if wanted == names]
+        texts = [text for number in asked for text in requests[number][1]]
+        documents = (Document(str(number), text, None, "") for number, text in enumerate(texts))
+        records = tag_documents([model.task(name) for name in names], documents)
+        for number in asked:
+            found[number] = list(islice(records, len(requests[number][1])))
+    return [found[number] for number in range(len(requests))]
 
 
 def _mapped(found: SenseMap | None, use: Uses) -> Mapped:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from polyseme.card_choices import State
 from polyseme.elmo import Elmo
-from polyseme.errors import ConfigError
+from polyseme.errors import ConfigError, MissingExtra
 from polyseme.formats.bundled import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.lm.lexicon import Lexicon
@@ -25,10 +25,15 @@ from polyseme.senses.shipped import shipped_text
 from polyseme.serve.limits import Refusal
 from polyseme.text.tokenization import language_code
 
+if TYPE_CHECKING:
+    from polyseme.tasks.trained_task import Task
+
 IndexState = Literal["none", "building", "ready", "failed"]
 
 #: Sense maps that are kept for the next question; each holds a few hundred vectors of every layer.
 KEPT_MAPS = 32
+#: Tasks that say something of every sentence.
+TAGGED = ("ner", "pos", "srl")
 
 
 @dataclass(eq=False)
@@ -41,6 +46,8 @@ class ServedModel:
     index: Index | None = None
     index_source: str | None = None  #: the folder of the index; None for the small one in memory
     index_state: IndexState = "none"
+    runs: dict[str, str] = field(default_factory=dict)  #: task models by the task's name, as ``Task.load`` takes them
+    _tasks: dict[str, Task] = field(default_factory=dict)  #: those that were asked for; the worker's thread loads them
     _maps: dict[str, SenseMap | None] = field(default_factory=dict)  #: by word; only the worker's thread touches it
 
     @property
@@ -56,6 +63,14 @@ class ServedModel:
                 self._maps.pop(next(iter(self._maps)))
             self._maps[word] = found
         return self._maps[word]
+
+    def task(self, name: str) -> Task:
+        """A task model, loaded when it is first asked for; it reads with this model, where it was trained with it."""
+        if name not in self._tasks:
+            from polyseme.tasks.trained_task import Task
+
+            self._tasks[name] = Task.load(self.runs[name], elmo=self.elmo)
+        return self._tasks[name]
 
     @property
     def layers(self) -> int:
@@ -82,6 +97,7 @@ class ServedModel:
             "layers": self.layers,
             "width": self.elmo.config.width,
             "bidirectional": self.elmo.config.bidirectional,
+            "tasks": list(self.runs),
             "words": len(stored.vocabulary) if stored.softmax is not None and stored.vocabulary else 0,
             "index": {
                 "state": self.index_state,
@@ -159,10 +175,13 @@ def load_models(
     state: State | None = None,
     device: str = "auto",
     threads: int | None = None,
+    tasks: Sequence[str | Path] = (),
 ) -> Models:
     """Models by what ``Elmo.from_pretrained`` takes (the bundled ones where none is named), and folders of indexes.
 
-    ``options``: of one model's HDF5 weights, where they are not beside them."""
+    ``options``: of one model's HDF5 weights, where they are not beside them. ``tasks``: run folders of task models,
+    each given to the model that it was trained with; those of the box are there for their languages.
+    """
     if options is not None and len(set(names)) != 1:
         raise ConfigError("--options belongs to one model; name its weights with --model, and no other model")
     sources = list(dict.fromkeys(names)) or list(bundled_models())
@@ -172,9 +191,11 @@ def load_models(
     for source in sources:
         name = _short_name(source, [model.name for model in served])
         elmo = Elmo.from_pretrained(source, options=options, state=state, device=device, threads=threads)
-        served.append(ServedModel(name, elmo, source))
+        served.append(ServedModel(name, elmo, source, runs=_boxed(elmo)))
     for folder in folders:
         _give_index(served, folder)
+    for run in tasks:
+        _give_task(served, run)
     return Models(served)
 
 
@@ -186,6 +207,34 @@ def _short_name(source: str, taken: Sequence[str]) -> str:
     while found in taken:
         found, number = f"{name}-{number}", number + 1
     return found
+
+
+def _boxed(elmo: Elmo) -> dict[str, str]:
+    """The task models of the box that tag sentences of this model's language; none without the extra of the tasks."""
+    try:
+        from polyseme.tasks.bundled_tasks import bundled_tasks
+    except MissingExtra:
+        return {}
+    lang = language_code(elmo.lang)
+    names = (name.partition("/") for name in bundled_tasks())
+    return {task: f"{lang}/{task}" for code, _, task in names if code == lang and task in TAGGED}
+
+
+def _give_task(served: Sequence[ServedModel], run: str | Path) -> None:
+    """To the model that it was trained with; one without a biLM to the first model of its language."""
+    from polyseme.tasks.run_description import RunDescription
+
+    about = RunDescription.read(Path(run))
+    for model in served:
+        if about.model is None:
+            fits = language_code(model.elmo.lang) == language_code(about.lang)
+        else:
+            fits = model.elmo.fingerprint == about.model.fingerprint
+        if fits:
+            model.runs[about.task] = str(run)
+            model.task(about.task)  # what is wrong with it is said before anybody asks
+            return
+    raise ConfigError(f"{run} was trained with none of the models that are served; name its biLM too: --model MODEL")
 
 
 def _give_index(served: Sequence[ServedModel], folder: str | Path) -> None:

@@ -4,12 +4,14 @@ RUN/run.json             task, choices, data, biLM       RUN/model.safetensors  
 RUN/vocabularies.json    labels and characters           RUN/last.safetensors     the newest state, to go on from
 RUN/static.json, .npy    the static vectors it met       RUN/history.json         loss and score of every epoch
 RUN/scores.json          dev scores, per class, the learned mix weights             RUN/confusion.png
+RUN/tensorboard/         loss, scores and rate of every epoch, where asked for
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,8 @@ from polyseme.jobs.input_files import describe_input
 from polyseme.jobs.locks import exclusive
 from polyseme.jobs.manifests import write_json, write_manifest
 from polyseme.jobs.pieces import measure_piece
+from polyseme.nn.tensorboard_log import open_tensorboard
+from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Definition, Preset
 from polyseme.tasks.inputs import Features, LearnedMix, TokenInputs, open_elmo
@@ -83,10 +87,35 @@ class TaskPlan:
     dev_examples: int = 0  #: of dev, evenly spread over it; 0 for all
     lenient: bool = False  #: tags that break their scheme are read all the same
     skip_bad_lines: bool = False  #: lines that are not UTF-8 are left out, and named
+    tensorboard: bool = False  #: write curves for TensorBoard beside the history
+
+    @classmethod
+    def of(
+        cls, task: str, data: str | Path | DataFiles, out: str | Path, budget: str | None = None, **choices: Any
+    ) -> TaskPlan:
+        """A plan by names: files, or a folder with train and dev; any field of the plan, any choice of its preset.
+
+        ``TaskPlan.of("ner", "names", "run", elmo="both", epochs=5, seed=1)``
+        """
+        definition = find_task(task)
+        budget = budget or default_budget()
+        if budget not in definition.presets:
+            raise ConfigError(f"budget is {budget!r}, but should be one of: {', '.join(definition.presets)}")
+        own = {one.name for one in fields(cls)} - {"task", "data", "out", "preset", "budget"}
+        changes = {name: value for name, value in choices.items() if name not in own}
+        preset = with_values(definition.presets[budget], changes, f"the task {task}")
+        files = data if isinstance(data, DataFiles) else definition.find(Path(data))
+        about = {name: value for name, value in choices.items() if name in own}
+        return cls(task, files, Path(out), preset, budget, **about)
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < LARGEST_SEED:
             raise ConfigError(f"seed is {self.seed}, but should be from 0 to below {LARGEST_SEED:,}")
+
+
+def default_budget() -> str:
+    """The paper's sizes where there is a GPU, else what trains in minutes on a CPU."""
+    return "cpu" if choose_device("auto") == "cpu" else "paper"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +130,10 @@ class Finished:
 def train_task(
     plan: TaskPlan, *, resume: bool = False, watch: TaskWatch | None = None, elmo: Elmo | None = None
 ) -> Finished:
-    """Train a task into ``plan.out``. ``elmo`` saves loading the model where a program has it already."""
+    """Train a task into ``plan.out``; ``Task.load`` reads it from there.
+
+    ``watch`` hears how it goes. ``elmo`` saves loading the model where a program has it already.
+    """
     plan.out.mkdir(parents=True, exist_ok=True)
     with exclusive(plan.out / LOCK, f"{plan.out} is in use by another process; wait for it, or stop it"):
         return _train(plan, resume, watch or TaskWatch(), elmo)
@@ -136,8 +168,33 @@ def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) ->
         write_json(plan.out / HISTORY, training.progress.history)
 
     hooks = EpochHooks(lambda: save_network(place.network, plan.out / NETWORK), save_last)
-    train(place, training, examples, dev, hooks, watch)
+    with _drawn(plan, training.progress, watch) as drawn:
+        train(place, training, examples, dev, hooks, drawn)
     return _finish(plan, place, len(examples), dev, training.progress)
+
+
+@contextmanager
+def _drawn(plan: TaskPlan, progress: TrainingProgress, watch: TaskWatch) -> Iterator[TaskWatch]:
+    """The same watch, which writes the curves of every epoch too where the plan wants them."""
+    if not plan.tensorboard:
+        yield watch
+        return
+    board = open_tensorboard(plan.out / "tensorboard", progress.epoch)
+    if board is None:
+        raise MissingExtra("a log for TensorBoard", "train")
+
+    def looked(progress: TrainingProgress, scores: Scores) -> None:
+        last = progress.history[-1]
+        curves = {"loss/train": last["loss"], "rate": last["rate"]}
+        for name, value in {**curves, **{f"{name}/dev": value for name, value in scores.values.items()}}.items():
+            board.add_scalar(name, value, progress.epoch)
+        board.flush()
+        watch.looked(progress, scores)
+
+    try:
+        yield replace(watch, looked=looked)
+    finally:
+        board.close()
 
 
 def _reading(plan: TaskPlan, elmo: Elmo | None, watch: TaskWatch) -> Reading:

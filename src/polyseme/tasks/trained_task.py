@@ -88,11 +88,13 @@ class Task:
         options: str | None = None,
         device: str = "cpu",
         lang: Language | None = None,
+        elmo: Elmo | None = None,
     ) -> Task:
         """Read a run folder, or a task model of the box by its name ("en/ner").
 
         ``model`` and ``options`` say where the biLM is, if it is no longer where it was.
         ``lang`` says how text is split, if not as it was for training; needed where that was a function.
+        ``elmo`` saves loading the biLM where a program has it already; another one than the run's is not used.
         """
         folder = find_run(run)
         about = RunDescription.read(folder)
@@ -103,7 +105,7 @@ class Task:
         moved = choices
         if model is not None or options is not None:
             moved = replace(choices, model=model or choices.model, options=options or "")
-        elmo = open_known_elmo(moved, about.model, device)
+        elmo = elmo if _is_known(elmo, about.model) else open_known_elmo(moved, about.model, device)
         learned = LearnedWords(tuple(words.get("words", ())))  # earlier runs have none
         features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo), learned)
         network = definition.network(about.network, vocabularies, TokenInputs.of(features))
@@ -224,6 +226,13 @@ class Task:
 def without_disk(elmo: Elmo | None) -> LayerCache | None:
     """A cache that was never filled: new text is read once, so nothing is kept of it."""
     return None if elmo is None else LayerCache(elmo)
+
+
+def _is_known(elmo: Elmo | None, known: KnownModel | None) -> bool:
+    """Whether a biLM is that of a run, and starts its sentences as there."""
+    if elmo is None or known is None:
+        return False
+    return (elmo.fingerprint, elmo.state) == (known.fingerprint, known.state)
 
 
 def open_known_elmo(choices: InputChoices, known: KnownModel | None, device: str) -> Elmo | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from polyseme.jobs.atomic import partial_path, put_in_place, replace_when_complete
 from polyseme.lm.likelihood import Likelihood
+from polyseme.nn.tensorboard_log import open_tensorboard
 from polyseme.pretrain.training.trainer import StepReport
 
 #: Points of the training curve; more cannot be told apart in a picture.
@@ -26,7 +27,7 @@ class Journal:
         self.path = folder / "log.jsonl"
         forget_after(self.path, after_step)
         self._file = self.path.open("a", encoding="utf-8", newline="\n")
-        self._board = _tensorboard(folder / "tensorboard", after_step)
+        self._board = open_tensorboard(folder / "tensorboard", after_step)
 
     def step(self, report: StepReport) -> None:
         """One update."""
@@ -119,12 +120,3 @@ def draw_curve(journal: Path, picture: Path) -> bool:
     figure.savefig(beside, dpi=150, format="png")
     put_in_place(beside, picture)
     return True
-
-
-def _tensorboard(folder: Path, after_step: int) -> Any:
-    """A TensorBoard writer, or None where tensorboard is not installed."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    return SummaryWriter(folder, purge_step=after_step + 1 if after_step else None)

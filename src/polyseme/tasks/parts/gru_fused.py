@@ -1,0 +1,80 @@
+"""Two GRUs over whole sequences, one autograd function: the numbers of ``nn.GRU`` (Cho et al., 2014), in less time.
+
+    r, z = σ(x · W + h · U + b)      n = tanh(x · W_n + b_n + r ∘ (h · U_n + u_n))      h ← (1 − z) ∘ n + z ∘ h
+
+Both directions of a BiGRU take each step together, so a step has half as many operations; they work in place in kept
+buffers; and each weight gradient is one product over all steps instead of one per step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+_tanh_backward = torch.ops.aten.tanh_backward.grad_input
+
+
+def run_together(grus: tuple[nn.GRU, nn.GRU], inputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Two layers of the same size, each over its own [T, B, D] → two [T, B, H]"""
+    weights = [gru.all_weights[0] for gru in grus]  # of the input, of the state; their biases
+    gates = torch.stack([functional.linear(x, w[0], w[2]) for x, w in zip(inputs, weights, strict=True)], dim=1)
+    weight = torch.stack([w[1].t() for w in weights])  # [2, H, 3H]
+    bias = torch.stack([w[3] for w in weights])[:, None]  # [2, 1, 3H]
+    left, right = _GRUs.apply(gates, weight, bias).unbind(1)  # type: ignore[no-untyped-call]
+    return left, right
+
+
+class _GRUs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gates: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """The input's share of r, z, n [T, G, B, 3H], the state's weights [G, H, 3H] and [G, 1, 3H] → h [T, G, B, H]"""
+        steps, groups, rows, _ = gates.shape
+        size = weight.shape[1]
+        gates = gates.clone(memory_format=torch.contiguous_format)  # activated in place below
+        kept = gates.new_empty(steps, groups, rows, size)  # h · U_n + u_n
+        outputs = gates.new_empty(steps + 1, groups, rows, size)
+        outputs[0].zero_()
+        state = gates.new_empty(groups, rows, 3 * size)
+        for t in range(steps):
+            torch.baddbmm(bias, outputs[t], weight, out=state)
+            both, n = gates[t, ..., : 2 * size], gates[t, ..., 2 * size :]
+            both.add_(state[..., : 2 * size]).sigmoid_()
+            kept[t].copy_(state[..., 2 * size :])
+            n.addcmul_(both[..., :size], kept[t]).tanh_()
+            torch.lerp(n, outputs[t], both[..., size:], out=outputs[t + 1])
+        ctx.kept = gates, kept, outputs, weight
+        return outputs[1:]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        gates, kept, outputs, weight = ctx.kept
+        steps, groups, rows, _ = gates.shape
+        size = weight.shape[1]
+        weight_t = weight.transpose(1, 2).contiguous()  # [G, 3H, H]
+        grads = torch.empty_like(gates)  # of what the activations are applied to
+        to_state = gates.new_empty(steps, groups, rows, 3 * size)  # of h · U + u
+        grad_h = gates.new_zeros(groups, rows, size)
+        raw = gates.new_empty(groups, rows, 2 * size)
+        for t in reversed(range(steps)):
+            both, n = gates[t, ..., : 2 * size], gates[t, ..., 2 * size :]
+            r, z = both[..., :size], both[..., size:]
+            grad_n, before = grads[t, ..., 2 * size :], outputs[t]
+            grad_h.add_(grad_output[t])
+            torch.mul(grad_h, before - n, out=raw[..., size:])
+            passed = grad_h * z
+            _tanh_backward(grad_h.sub_(passed), n, grad_input=grad_n)
+            torch.mul(grad_n, kept[t], out=raw[..., :size])
+            _sigmoid_backward(raw, both, grad_input=grads[t, ..., : 2 * size])
+            to_state[t, ..., : 2 * size] = grads[t, ..., : 2 * size]
+            torch.mul(grad_n, r, out=to_state[t, ..., 2 * size :])
+            torch.baddbmm(passed, to_state[t], weight_t, out=grad_h)
+        flat = to_state.transpose(0, 1).reshape(groups, steps * rows, 3 * size)
+        before = outputs[:-1].transpose(0, 1).reshape(groups, steps * rows, size)
+        ctx.kept = None
+        return grads, torch.bmm(before.transpose(1, 2), flat), flat.sum(1, keepdim=True)
