@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import copyfile
@@ -23,7 +23,7 @@ import torch
 
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.jobs.folders import folder_when_complete
-from polyseme.settings import with_values
+from polyseme.settings import read_changes, with_values
 from polyseme.tasks.bundled_tasks import bundled_tasks_folder
 from polyseme.tasks.column_files import cells, read_blocks
 from polyseme.tasks.data_files import DataFiles
@@ -105,12 +105,14 @@ def data_of(name: str, boxed: Boxed, work: Path) -> DataFiles:
     return DataFiles(**{split: in_words(path, folder / f"{split}.txt", lang) for split, path in files.items()})
 
 
-def bundle(name: str, boxed: Boxed, work: Path, box: Path) -> None:
+def bundle(name: str, boxed: Boxed, work: Path, box: Path, changes: Sequence[str] = ()) -> None:
     """Train, score, and copy what is needed to predict."""
     lang = name.partition("/")[0]
     data, run = data_of(name, boxed, work), work / "runs" / name
     values = {**COMMON, **boxed.changes, "inputs.model": lang, "inputs.elmo": "input"}
-    preset = with_values(find_task(boxed.task).presets["cpu"], values, f"the task {boxed.task}")
+    what = f"the task {boxed.task}"
+    preset = with_values(find_task(boxed.task).presets["cpu"], values, what)
+    preset = with_values(preset, read_changes(preset, changes, what), what)
     watch = TaskWatch(said=say, looked=lambda progress, _: say(f"{name} {progress.history[-1]}"))
     finished = train_task(TaskPlan(boxed.task, data, run, preset, "cpu", lang=lang), resume=True, watch=watch)
     scores = {"dev": finished.scores.values}
@@ -153,6 +155,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="only say what belongs in the box")
     parser.add_argument("--work", type=Path, default=Path("box"), help="folder of the runs")
     parser.add_argument("--out", type=Path, default=bundled_tasks_folder(), help="folder of the task models; the box")
+    parser.add_argument("--set", dest="changes", action="append", default=[], help="for a try", metavar="NAME=VALUE")
     parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - BOX.keys():
@@ -165,7 +168,7 @@ def main() -> None:
     torch.set_num_threads(chosen.threads)
     for name, boxed in wanted.items():
         if boxed.free:
-            bundle(name, boxed, chosen.work, chosen.out)
+            bundle(name, boxed, chosen.work, chosen.out, chosen.changes)
 
 
 if __name__ == "__main__":
