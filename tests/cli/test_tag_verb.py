@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from helpers.command_line import polyseme, refusal, toy_model
 from helpers.toy_names import write_names
+from polyseme.cli.tag_output import tag_lines
 
 
 @pytest.mark.slow
@@ -35,3 +37,10 @@ def test_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_not_in_the_box_says_what_to_do() -> None:
     assert "no task model xx/ner is in the box" in refusal("tag", "Ada left .", "--task", "ner", "--lang", "xx")
     assert "polyseme task train pos --data DIR --out RUN" in refusal("tag", "Ada .", "--task", "pos", "--lang", "xx")
+
+
+def test_a_token_and_its_tag_stand_on_one_line_of_a_terminal() -> None:
+    tokens = ["한국어", "긴", "문장", "."] * 4
+    lines = tag_lines({"tokens": tokens, "tags": ["NOUN"] * 16}, 30).plain.splitlines()
+    assert [pair for line in lines for pair in line.strip().split("  ")] == [f"{token} NOUN" for token in tokens]
+    assert all(cell_len(line) <= 30 for line in lines)

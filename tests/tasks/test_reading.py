@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polyseme.errors import InputError
 from polyseme.tasks.ner.task import TASK as NER
 from polyseme.tasks.pos.task import TASK as POS
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.spans import Span, lenient_spans, spans_of, tags_of
 from polyseme.text.tokenization import split_text
@@ -19,8 +19,8 @@ from polyseme.text.tokenization import split_text
 BAD = "caf\xe9".encode("latin-1")
 
 
-def forgiving(said: list[str]) -> Reading:
-    return Reading(split_text, lenient=True, skip_bad_lines=True, said=said.append)
+def forgiving(said: list[str]) -> FileReading:
+    return FileReading(split_text, lenient=True, skip_bad_lines=True, said=said.append)
 
 
 def test_a_name_that_begins_with_i_is_refused_unless_the_reading_is_lenient(tmp_path: Path) -> None:

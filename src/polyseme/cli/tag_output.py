@@ -34,7 +34,7 @@ def print_sentences(records: Iterable[Record]) -> None:
         for sentence in record["sentences"]:
             console.print(_marked(record["text"], sentence))
             if "tags" in sentence:
-                console.print(_tags(sentence))
+                console.print(tag_lines(sentence, console.width))
             if "label" in sentence:
                 console.print(f"  {sentence['label']} ({sentence['confidence']:.2f})", style="dim")
             for frame in sentence.get("frames", ()):
@@ -58,12 +58,19 @@ def _marked(text: str, sentence: Record) -> Text:
     return shown
 
 
-def _tags(sentence: Record) -> Text:
+def tag_lines(sentence: Record, width: int) -> Text:
+    """Each token with its tag, never parted at the end of a line; lines are indented."""
+    from rich.cells import cell_len
     from rich.text import Text
 
-    shown = Text("  ")
+    shown, column = Text(), 0
     for token, tag in zip(sentence["tokens"], sentence["tags"], strict=True):
-        shown.append(token).append(f" {tag}  ", style="cyan")
+        needed = cell_len(f"  {token} {tag}")
+        if column and column + needed > width:
+            shown.append("\n")
+            column = 0
+        shown.append(f"  {token}").append(f" {tag}", style="cyan")
+        column += needed
     return shown
 
 
@@ -107,7 +114,8 @@ _HEAD = """<!doctype html>
 <style>
 body { font: 18px/2.4 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
 section { border-bottom: 1px solid #ddd; padding: 1rem 0 }
-mark { padding: .3em .45em; border-radius: .35em; white-space: nowrap; color: inherit }
+mark { padding: .3em .45em; border-radius: .35em; box-decoration-break: clone; -webkit-box-decoration-break: clone;
+  color: inherit }
 mark b { font-size: .65em; margin-left: .5em; vertical-align: middle; letter-spacing: .04em }
 .word { display: inline-block; text-align: center; line-height: 1.3; margin: 0 .35em .5em 0 }
 .word small { display: block; color: #567; font-size: .65em }

@@ -18,7 +18,7 @@ from polyseme.pretrain.recipe import load_recipe
 from polyseme.pretrain.training.finetuning import finetune
 from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.registry import find_task
 from polyseme.text.tokenization import split_text, word_language
 
@@ -50,12 +50,12 @@ def adapt_bilm(
     """Fine-tune ``model`` on the text of a task for so many passes; what was begun goes on, what is done is read.
 
     ``options``: of HDF5 weights that have none beside them; ``elmo`` saves loading them where a program has them
-    already; what is forgiven in the files is as ``Reading`` has it. A model of smaller units than words reads those.
+    already; what is forgiven in the files is as ``FileReading`` has it. A model of smaller units than words reads them.
     """
     elmo = elmo or Elmo.from_pretrained(model, options=options)
     lang = word_language(elmo.lang)
     split = elmo.split if lang == elmo.lang else partial(split_text, lang=lang)
-    reading = Reading(split, lang, lenient, skip_bad_lines)
+    reading = FileReading(split, lang, lenient, skip_bad_lines)
     out.mkdir(parents=True, exist_ok=True)
     definition = find_task(task)
     tokens = 0

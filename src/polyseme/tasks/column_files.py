@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 
 Table = Sequence[Sequence[Sequence[str]]]  # sentences, their rows, the cells of a row
 
@@ -28,14 +28,16 @@ class Block:
         return f"{source}, line {self.number + row}"
 
 
-def read_blocks(path: str | Path, is_comment: Callable[[str], bool], reading: Reading | None = None) -> Iterator[Block]:
+def read_blocks(
+    path: str | Path, is_comment: Callable[[str], bool], reading: FileReading | None = None
+) -> Iterator[Block]:
     """All sentences; a last block without lines holds what stands behind the last one.
 
     A sentence of which a line is skipped is left out as a whole: without one of its words it is another sentence.
     """
     before, lines, start = list[str](), list[str](), 0
     skipped, known = list[int](), 0  # lines that were skipped, and how many of them before this sentence
-    for number, line in (reading or Reading()).lines(path, skipped):
+    for number, line in (reading or FileReading()).lines(path, skipped):
         if line.strip() and not is_comment(line):
             start = number if not lines else start
             lines.append(line)

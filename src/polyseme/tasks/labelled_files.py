@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.text.compression import without_compression
 
 LABELS = ("label", "gold_label", "class", "category", "sentiment", "topic", "is_duplicate", "target")
@@ -39,9 +39,9 @@ class Labelled:
     label: str
 
 
-def read_labelled(path: Path, *, pairs: bool, reading: Reading | None = None) -> list[Labelled]:
+def read_labelled(path: Path, *, pairs: bool, reading: FileReading | None = None) -> list[Labelled]:
     """All examples of a file or folder; InputError names the line that does not fit."""
-    reading = reading or Reading()
+    reading = reading or FileReading()
     if path.is_dir():
         found = list(_from_folders(path, pairs, reading))
     else:
@@ -58,7 +58,7 @@ def named_texts(record: Mapping[str, Any], *, pairs: bool) -> tuple[str, ...] | 
     return None if names is None else tuple(record[name] for name in names)
 
 
-def _records(path: Path, reading: Reading) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _records(path: Path, reading: FileReading) -> Iterator[tuple[str, Mapping[str, Any]]]:
     suffix = Path(without_compression(path.name)).suffix.lower()
     if suffix not in (".jsonl", ".ndjson"):
         yield from _rows(path, reading, quoted=suffix == ".csv")
@@ -68,7 +68,7 @@ def _records(path: Path, reading: Reading) -> Iterator[tuple[str, Mapping[str, A
             yield f"{path}, line {number}", _object(line, f"{path}, line {number}")
 
 
-def _rows(path: Path, reading: Reading, *, quoted: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _rows(path: Path, reading: FileReading, *, quoted: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The rows of a table; GLUE's have tabs, and quotation marks that are only marks."""
     last = 0
 
@@ -108,7 +108,7 @@ def _labelled(record: Mapping[str, Any], place: str, pairs: bool) -> Labelled:
     return Labelled(tuple(text.strip() for text in texts), str(label))
 
 
-def _from_folders(folder: Path, pairs: bool, reading: Reading) -> Iterator[Labelled]:
+def _from_folders(folder: Path, pairs: bool, reading: FileReading) -> Iterator[Labelled]:
     if pairs:
         raise InputError(f"{folder} is a folder; pairs of texts are in a table or JSON lines")
     for path in sorted(folder.glob("*/*")):

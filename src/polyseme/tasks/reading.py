@@ -1,6 +1,6 @@
 """How files of data are read: how raw text is split, which language it is, and what is forgiven.
 
-A ``Reading`` is called like the function that splits a text, so a task that needs nothing else takes it for one.
+A ``FileReading`` is called like the function that splits a text, so a task that needs nothing else takes it for one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
-class Reading:
+class FileReading:
     """What a task needs to know to read its files."""
 
     split: Split = split_text
@@ -35,9 +35,9 @@ class Reading:
         return self.split(text)
 
     @classmethod
-    def of(cls, split: Split) -> Reading:
+    def of(cls, split: Split) -> FileReading:
         """The reading that a function stands for: nothing is forgiven."""
-        return split if isinstance(split, Reading) else cls(split)
+        return split if isinstance(split, FileReading) else cls(split)
 
     def lines(self, path: str | Path, skipped: list[int] | None = None) -> Iterator[tuple[int, str]]:
         """The lines of a file with their numbers from 1; ``skipped`` gets the numbers of those that are left out."""

@@ -34,7 +34,7 @@ from polyseme.tasks.definition import Definition, Preset
 from polyseme.tasks.inputs import Features, LearnedMix, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.run_description import RUN, KnownModel, RunDescription
 from polyseme.tasks.scores import Scores, draw_confusion
@@ -197,16 +197,16 @@ def _drawn(plan: TaskPlan, progress: TrainingProgress, watch: TaskWatch) -> Iter
         board.close()
 
 
-def _reading(plan: TaskPlan, elmo: Elmo | None, watch: TaskWatch) -> Reading:
+def _reading(plan: TaskPlan, elmo: Elmo | None, watch: TaskWatch) -> FileReading:
     """How the files of a plan are read; text is split as the biLM does, unless that is into less than words."""
     lang = _language(plan, elmo)
     as_bilm = plan.lang is None and elmo is not None and word_language(elmo.lang) == elmo.lang
     split = elmo.split if elmo is not None and as_bilm else partial(split_text, lang=plan.lang or lang)
-    return Reading(split, lang, plan.lenient, plan.skip_bad_lines, watch.said)
+    return FileReading(split, lang, plan.lenient, plan.skip_bad_lines, watch.said)
 
 
 def _read(
-    definition: Definition[Any, Any], plan: TaskPlan, reading: Reading, watch: TaskWatch
+    definition: Definition[Any, Any], plan: TaskPlan, reading: FileReading, watch: TaskWatch
 ) -> tuple[list[Any], list[Any]]:
     found = take_share(definition.read(plan.data.train, reading), plan.preset.training.share)
     examples = definition.for_training(found, plan.preset.network)

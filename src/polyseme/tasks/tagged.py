@@ -16,7 +16,7 @@ from typing import Any
 from polyseme.errors import InputError
 from polyseme.tasks.column_files import Block, cells, read_blocks, word_column, words_of
 from polyseme.tasks.definition import Split
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.spans import Scheme, find_scheme, is_tag
 
 Row = tuple[tuple[str, ...], tuple[str, ...]]  # words, tags
@@ -32,7 +32,7 @@ def is_comment(line: str) -> bool:
     return line.startswith("##") or bool(_NAMED_COMMENT.match(line)) or not any(map(is_tag, cells(line)[1:]))
 
 
-def read_tagged(path: Path, fits: Callable[[str], bool], reading: Reading) -> tuple[list[Row], Scheme | None]:
+def read_tagged(path: Path, fits: Callable[[str], bool], reading: FileReading) -> tuple[list[Row], Scheme | None]:
     """(words, tags) of every sentence, and the scheme of the tags; None where a lenient reading finds none."""
     source = str(path)
     found = read_blocks(path, is_comment, reading)

@@ -29,7 +29,7 @@ from polyseme.tasks.definition import Definition, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.registry import find_task
 from polyseme.tasks.run_description import KnownModel, RunDescription
 from polyseme.tasks.scores import Scores
@@ -185,11 +185,11 @@ class Task:
         return nullcontext() if cache is None or self.place.features.choices.finetune else cache.held(sentences)
 
     def evaluate(self, path: str | Path, *, lenient: bool = False, skip_bad_lines: bool = False) -> Scores:
-        """The scores on a file in the task's format; what is forgiven in it, as ``Reading`` has it, is a choice."""
+        """The scores on a file in the task's format; what is forgiven in it, as ``FileReading`` has it, is a choice."""
         examples, answers = self.answered(path, self.reading(lenient=lenient, skip_bad_lines=skip_bad_lines))
         return self.definition.score(answers, examples)
 
-    def answered(self, path: str | Path, reading: Reading | None = None) -> tuple[list[Any], list[Any]]:
+    def answered(self, path: str | Path, reading: FileReading | None = None) -> tuple[list[Any], list[Any]]:
         """The examples of a file, and what is predicted of each."""
         examples = self.definition.read(Path(path), reading or self.reading())
         if not examples:
@@ -197,10 +197,10 @@ class Task:
         self.definition.check_gold(examples, str(path))
         return examples, [answer for _, answer in self.answer(examples)]
 
-    def reading(self, *, lenient: bool = False, skip_bad_lines: bool = False) -> Reading:
+    def reading(self, *, lenient: bool = False, skip_bad_lines: bool = False) -> FileReading:
         """How a file is read; what is forgiven is said on standard error."""
         said = partial(print, file=sys.stderr)
-        return Reading(self.split, language_name(self._language), lenient, skip_bad_lines, said)
+        return FileReading(self.split, language_name(self._language), lenient, skip_bad_lines, said)
 
     def split(self, text: str) -> list[Sentence]:
         return split_text(text, self._language)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from polyseme.errors import ConfigError, InputError
 from polyseme.tasks.column_files import read_blocks
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 
 #: Universal tags, or those of the language.
 TagColumn = Literal["upos", "xpos"]
@@ -33,7 +33,7 @@ class TaggedSentence:
     tags: tuple[str, ...]
 
 
-def read_treebank(path: str | Path, column: TagColumn, reading: Reading | None = None) -> list[TaggedSentence]:
+def read_treebank(path: str | Path, column: TagColumn, reading: FileReading | None = None) -> list[TaggedSentence]:
     """The sentences of a .conllu file, also compressed; only lines whose id is a whole number are words."""
     if column not in _COLUMNS:
         raise ConfigError(f"the column is {column!r}, but should be one of: {', '.join(_COLUMNS)}")

@@ -1,4 +1,4 @@
-"""Reading comprehension from a file to answers."""
+"""FileReading comprehension from a file to answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from helpers.small_runs import assert_it_learned, small_run
 from helpers.toy_data import write_korquad, write_squad
 from polyseme.errors import InputError
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.squad.data import Question
 from polyseme.tasks.squad.network import BidafSizes
 from polyseme.tasks.squad.task import TASK
@@ -141,7 +141,7 @@ def test_an_oracle_gets_every_answer_in_korean_and_chinese(tmp_path: Path, lang:
     path = tmp_path / "dev.json"
     path.write_text(json.dumps({"data": [{"paragraphs": [{"context": context, "qas": qas}]}]}), encoding="utf-8")
     split = "ko-eojeol" if lang == "ko" else lang
-    questions = TASK.read(path, Reading(partial(split_text, lang=split), split))
+    questions = TASK.read(path, FileReading(partial(split_text, lang=split), split))
     best = [{"span": list(question.spans[0]), "cut": list(question.cuts[0])} for question in questions]
     assert TASK.score(best, questions).values == {"exact_match": 100, "f1": 100}
     words = [{"span": found["span"]} for found in best]

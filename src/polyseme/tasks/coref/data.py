@@ -19,7 +19,7 @@ from pathlib import Path
 
 from polyseme.errors import InputError
 from polyseme.tasks.column_files import cells
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.text.compression import without_compression
 
 Mention = tuple[int, int]  # tokens of the document from the first up to, not including, the second
@@ -49,9 +49,9 @@ class CorefDocument:
         return tuple(word for sentence in self.sentences for word in sentence)
 
 
-def read_coref(path: str | Path, reading: Reading | None = None) -> list[CorefDocument]:
+def read_coref(path: str | Path, reading: FileReading | None = None) -> list[CorefDocument]:
     """All documents of a file, or of a folder's files in the order of their names."""
-    reading = reading or Reading()
+    reading = reading or FileReading()
     documents = [document for file in coref_files(Path(path)) for document in _read_file(str(file), reading)]
     if not documents:
         raise InputError(f"{path} has no document; expected CoNLL-2012 with '#begin document' lines")
@@ -123,7 +123,7 @@ def _is_token(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(("#begin document", END))
 
 
-def _read_file(source: str, reading: Reading) -> list[CorefDocument]:
+def _read_file(source: str, reading: FileReading) -> list[CorefDocument]:
     """Its documents, without those of which a line is skipped: chains would be torn."""
     documents, lines, start = list[CorefDocument](), list[str](), 0
     skipped, known = list[int](), 0

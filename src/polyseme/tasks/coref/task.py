@@ -25,7 +25,7 @@ from polyseme.tasks.coref.network import CorefSizes, DocumentBatch, SpanRanker
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.paragraphs import text_batch
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Floats, Scores
 from polyseme.tasks.tagged import breaks_columns, tokens_of
 
@@ -53,7 +53,7 @@ class Coref(Definition[CorefDocument, CorefSizes]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[CorefDocument]:
-        return [without_singletons(document) for document in read_coref(path, Reading.of(split))]
+        return [without_singletons(document) for document in read_coref(path, FileReading.of(split))]
 
     def examples(self, item: Any, split: Split) -> list[CorefDocument]:
         """A text, one sentence of tokens, or an object with text, tokens or sentences of them (and perhaps an id)."""

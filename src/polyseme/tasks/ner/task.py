@@ -14,7 +14,7 @@ from polyseme.tasks.found import FoundSpan, sure
 from polyseme.tasks.inputs import InputChoices, TokenInputs
 from polyseme.tasks.parts.crf import CRF
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Floats, Scores, f1_of, span_tally
 from polyseme.tasks.spans import Scheme, Span, is_tag, lenient_spans, span_scores, spans_of, tags_of
 from polyseme.tasks.tagged import one_sentence, read_tagged
@@ -80,7 +80,7 @@ class Ner(Tagging[NerSentence]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[NerSentence]:
-        rows, scheme = read_tagged(path, is_tag, Reading.of(split))
+        rows, scheme = read_tagged(path, is_tag, FileReading.of(split))
         spans = (spans_of(tags, scheme) if scheme else lenient_spans(tags) for _, tags in rows)
         return [NerSentence(tokens, tuple(found)) for (tokens, _), found in zip(rows, spans, strict=True)]
 

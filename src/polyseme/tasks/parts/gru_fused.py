@@ -3,7 +3,8 @@
     r, z = σ(x · W + h · U + b)      n = tanh(x · W_n + b_n + r ∘ (h · U_n + u_n))      h ← (1 − z) ∘ n + z ∘ h
 
 Both directions of a BiGRU take each step together, so a step has half as many operations; they work in place in kept
-buffers; and each weight gradient is one product over all steps instead of one per step.
+buffers; what the gradient is multiplied by is known before its loop; and each weight gradient is one product over all
+steps instead of one per step.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
-
-_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
-_tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
 def run_together(grus: tuple[nn.GRU, nn.GRU], inputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -57,23 +55,22 @@ class _GRUs(torch.autograd.Function):
         steps, groups, rows, _ = gates.shape
         size = weight.shape[1]
         weight_t = weight.transpose(1, 2).contiguous()  # [G, 3H, H]
-        grads = torch.empty_like(gates)  # of what the activations are applied to
-        to_state = gates.new_empty(steps, groups, rows, 3 * size)  # of h · U + u
+        r, z, n = gates.split(size, dim=-1)  # [T, G, B, H] each
+        # All that does not depend on the gradients is known before the loop: how much of h's goes on to n, z and r.
+        to_n = (1 - z) * (1 - n * n)
+        to_z = (outputs[:-1] - n) * z * (1 - z)
+        n_to_r = kept * r * (1 - r)
+        to_state = torch.empty_like(gates)  # gradient of h · U + u
+        grad_n = torch.empty_like(kept)  # of what tanh is applied to
         grad_h = gates.new_zeros(groups, rows, size)
-        raw = gates.new_empty(groups, rows, 2 * size)
         for t in reversed(range(steps)):
-            both, n = gates[t, ..., : 2 * size], gates[t, ..., 2 * size :]
-            r, z = both[..., :size], both[..., size:]
-            grad_n, before = grads[t, ..., 2 * size :], outputs[t]
             grad_h.add_(grad_output[t])
-            torch.mul(grad_h, before - n, out=raw[..., size:])
-            passed = grad_h * z
-            _tanh_backward(grad_h.sub_(passed), n, grad_input=grad_n)
-            torch.mul(grad_n, kept[t], out=raw[..., :size])
-            _sigmoid_backward(raw, both, grad_input=grads[t, ..., : 2 * size])
-            to_state[t, ..., : 2 * size] = grads[t, ..., : 2 * size]
-            torch.mul(grad_n, r, out=to_state[t, ..., 2 * size :])
-            torch.baddbmm(passed, to_state[t], weight_t, out=grad_h)
+            torch.mul(grad_h, to_n[t], out=grad_n[t])
+            torch.mul(grad_n[t], n_to_r[t], out=to_state[t, ..., :size])
+            torch.mul(grad_h, to_z[t], out=to_state[t, ..., size : 2 * size])
+            torch.mul(grad_n[t], r[t], out=to_state[t, ..., 2 * size :])
+            grad_h.mul_(z[t]).baddbmm_(to_state[t], weight_t)
+        grads = torch.cat([to_state[..., : 2 * size], grad_n], dim=-1)
         flat = to_state.transpose(0, 1).reshape(groups, steps * rows, 3 * size)
         before = outputs[:-1].transpose(0, 1).reshape(groups, steps * rows, size)
         ctx.kept = None

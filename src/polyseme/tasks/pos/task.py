@@ -17,7 +17,7 @@ from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabulari
 from polyseme.tasks.found import FoundLabel, sure
 from polyseme.tasks.inputs import InputChoices
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Scores, label_scores
 from polyseme.tasks.tagged import one_sentence, starts_document
 from polyseme.tasks.treebank import read_treebank
@@ -33,7 +33,7 @@ class PosSentence:
     tags: tuple[str, ...] | None = None
 
 
-def read_tags(path: Path, reading: Reading | None = None) -> list[PosSentence]:
+def read_tags(path: Path, reading: FileReading | None = None) -> list[PosSentence]:
     """Words and universal tags of a treebank; or of two columns, a word and its tag, whatever tags these are."""
     if _has_two_columns(path):
         blocks = (block for block in read_blocks(path, _is_comment, reading) if block.lines)
@@ -52,7 +52,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _has_two_columns(path: Path) -> bool:
-    reading = Reading(skip_bad_lines=True)  # whoever reads the file names them
+    reading = FileReading(skip_bad_lines=True)  # whoever reads the file names them
     blocks = (block for block in read_blocks(path, lambda line: line.startswith("# "), reading) if block.lines)
     first = next((block for block in blocks if not starts_document(block)), None)
     return first is not None and len(cells(first.lines[0])) == 2
@@ -109,7 +109,7 @@ class Pos(Tagging[PosSentence]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[PosSentence]:
-        return read_tags(path, Reading.of(split))
+        return read_tags(path, FileReading.of(split))
 
     def examples(self, item: Any, split: Split) -> list[PosSentence]:
         return [PosSentence(tokens) for tokens in one_sentence(item, split)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 
 LABELS = ("entailment", "neutral", "contradiction")
 NO_AGREEMENT = "-"
@@ -30,10 +30,10 @@ class SentencePair:
     label: str | None  # one of LABELS
 
 
-def read_snli(path: str | Path, reading: Reading | None = None) -> list[SentencePair]:
+def read_snli(path: str | Path, reading: FileReading | None = None) -> list[SentencePair]:
     """All pairs of a file."""
     source = str(path)
-    pairs = list(_read((reading or Reading()).lines(path), source))
+    pairs = list(_read((reading or FileReading()).lines(path), source))
     if not pairs:
         raise InputError(f"{source} has no pair; expected SNLI's JSONL or label, tab, premise, tab, hypothesis")
     return pairs

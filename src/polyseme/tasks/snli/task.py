@@ -14,7 +14,7 @@ from polyseme.tasks.classification import Classification, all_tokens, label_numb
 from polyseme.tasks.data_files import DataFiles, split_of
 from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.snli.data import LABELS, read_snli
 from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
 from polyseme.text.compression import without_compression
@@ -74,7 +74,9 @@ class Snli(Classification[TokenPair, EsimSizes]):
         return labelled
 
     def read_to_predict(self, path: Path, split: Split) -> list[TokenPair]:
-        return [_split(pair.premise, pair.hypothesis, pair.label, split) for pair in read_snli(path, Reading.of(split))]
+        return [
+            _split(pair.premise, pair.hypothesis, pair.label, split) for pair in read_snli(path, FileReading.of(split))
+        ]
 
     def examples(self, item: Any, split: Split) -> list[TokenPair]:
         premise, hypothesis = _two_texts(item)

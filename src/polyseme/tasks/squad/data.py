@@ -1,4 +1,4 @@
-"""Reading comprehension: paragraphs, questions, and the answers' places among the paragraph's tokens.
+"""FileReading comprehension: paragraphs, questions, and the answers' places among the paragraph's tokens.
 
 The file is SQuAD's JSON (v1.1): data → paragraphs → context, qas → id, question, answers → text, answer_start. Answers
 are given by characters; a model points at tokens, and in Korean and Chinese, whose answers often begin or end inside a
@@ -17,7 +17,7 @@ from typing import Any
 
 from polyseme.errors import InputError
 from polyseme.tasks.definition import Split
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.squad.metrics import metric_of, refuse_other_script
 from polyseme.text.compression import open_bytes
 from polyseme.text.tokenization import Sentence
@@ -66,7 +66,7 @@ class Question:
 
 def read_squad(path: str | Path, split: Split) -> list[Question]:
     """All questions of a file in SQuAD's form, in order, their texts split by ``split``."""
-    source, lang = str(path), Reading.of(split).lang
+    source, lang = str(path), FileReading.of(split).lang
     metric_of(lang)  # refuses a language whose answers cannot be scored, before anything is read
     seen = ""
     with open_bytes(source) as stream:

@@ -1,4 +1,4 @@
-"""Reading comprehension with BiDAF and self-attention: which words of the paragraph answer the question?"""
+"""FileReading comprehension with BiDAF and self-attention: which words of the paragraph answer the question?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polyseme.errors import InputError
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.paragraphs import text_batch
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Scores
 from polyseme.tasks.squad.data import Paragraph, Question, paragraph_of, read_squad
 from polyseme.tasks.squad.metrics import metric_of
@@ -75,7 +75,7 @@ class Squad(Definition[Question, BidafSizes]):
                 paragraph=paragraph,
                 answers=(),
                 spans=(),
-                lang=Reading.of(split).lang,
+                lang=FileReading.of(split).lang,
             )
             for place, text in enumerate(questions)
         ]

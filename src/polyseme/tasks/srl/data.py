@@ -18,7 +18,7 @@ from pathlib import Path
 
 from polyseme.errors import InputError
 from polyseme.tasks.column_files import Block, cells, read_blocks, word_column, words_of
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.spans import Span
 
 NOTHING = "-"
@@ -61,7 +61,7 @@ class ColumnLayout:
 CONLL_2012 = ColumnLayout(word=3, lemma=6, roles=11, behind=1)
 
 
-def read_srl(path: str | Path, reading: Reading | None = None) -> list[SrlSentence]:
+def read_srl(path: str | Path, reading: FileReading | None = None) -> list[SrlSentence]:
     """A file of CoNLL-2005 or CoNLL-2012 columns, also compressed."""
     source = str(path)
     blocks = list(read_blocks(path, _is_comment, reading))

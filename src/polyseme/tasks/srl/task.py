@@ -14,7 +14,7 @@ from polyseme.errors import InputError
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.found import sure
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Floats, Scores, f1_of, precision_recall_f1
 from polyseme.tasks.spans import Span, span_confusion, tags_of
 from polyseme.tasks.srl.data import (
@@ -68,7 +68,7 @@ class Srl(Definition[SrlExample, SrlSizes]):
     def read(self, path: Path, split: Split) -> list[SrlExample]:
         return [
             SrlExample(sentence.words, tuple(frame.predicate for frame in sentence.frames), sentence)
-            for sentence in read_srl(path, Reading.of(split))
+            for sentence in read_srl(path, FileReading.of(split))
         ]
 
     def examples(self, item: Any, split: Split) -> list[SrlExample]:

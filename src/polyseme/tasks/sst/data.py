@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.spans import Span
 from polyseme.tasks.treebank import PENN_SIGNS
 
@@ -26,10 +26,10 @@ class SstSentence:
     phrases: tuple[Span, ...] = ()
 
 
-def read_sentiment(path: Path, reading: Reading | None = None) -> list[SstSentence]:
+def read_sentiment(path: Path, reading: FileReading | None = None) -> list[SstSentence]:
     """All sentences of a file; every line is a tree, or a label, a tab and words."""
     source, found = str(path), []
-    for number, line in (reading or Reading()).lines(path):
+    for number, line in (reading or FileReading()).lines(path):
         if line.strip():
             try:
                 found.append(parse_tree(line) if line.lstrip().startswith("(") else _parse_row(line))

@@ -14,7 +14,7 @@ from typing import Any
 from polyseme.tasks.definition import Preset, Split, TrainingChoices
 from polyseme.tasks.found import sure
 from polyseme.tasks.inputs import InputChoices
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.sst.data import SstSentence, read_sentiment
 from polyseme.tasks.sst.network import SstSizes, TokenClassification
 from polyseme.tasks.tagged import one_sentence
@@ -43,7 +43,7 @@ class Sst(TokenClassification[SstSentence]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[SstSentence]:
-        return read_sentiment(path, Reading.of(split))
+        return read_sentiment(path, FileReading.of(split))
 
     def examples(self, item: Any, split: Split) -> list[SstSentence]:
         return [SstSentence(tokens) for tokens in one_sentence(item, split) if tokens]

@@ -13,7 +13,7 @@ from polyseme.tasks.classification import all_tokens
 from polyseme.tasks.definition import Split
 from polyseme.tasks.found import sure
 from polyseme.tasks.labelled_files import SUFFIXES, named_texts, read_labelled
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.sst.network import TokenClassification
 from polyseme.tasks.sst.task import PRESETS as OF_SENTIMENT
 
@@ -42,7 +42,7 @@ class TextClasses(TokenClassification[ClassifiedText]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[ClassifiedText]:
-        found = read_labelled(path, pairs=False, reading=Reading.of(split))
+        found = read_labelled(path, pairs=False, reading=FileReading.of(split))
         return [_split(one.texts[0], one.label, split) for one in found]
 
     def examples(self, item: Any, split: Split) -> list[ClassifiedText]:

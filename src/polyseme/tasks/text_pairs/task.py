@@ -15,7 +15,7 @@ from polyseme.tasks.definition import Split, Vocabularies
 from polyseme.tasks.found import FoundLabel, sure
 from polyseme.tasks.inputs import Features, TokenInputs
 from polyseme.tasks.labelled_files import SUFFIXES, named_texts, read_labelled
-from polyseme.tasks.reading import Reading
+from polyseme.tasks.reading import FileReading
 from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
 from polyseme.tasks.snli.task import PRESETS as OF_INFERENCE
 
@@ -38,7 +38,7 @@ class TextPairs(Classification[ClassifiedPair, EsimSizes]):
     presets = OF_INFERENCE | {"cpu": with_values(OF_INFERENCE["cpu"], {"epochs": 20, "looks": 0}, "pairs")}
 
     def read(self, path: Path, split: Split) -> list[ClassifiedPair]:
-        found = read_labelled(path, pairs=True, reading=Reading.of(split))
+        found = read_labelled(path, pairs=True, reading=FileReading.of(split))
         return [_split(one.texts, one.label, split) for one in found]
 
     def examples(self, item: Any, split: Split) -> list[ClassifiedPair]:
