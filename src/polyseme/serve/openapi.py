@@ -95,6 +95,7 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
     either_texts: Schema = {"oneOf": [{"required": ["texts"]}, {"required": ["tokens"]}]}
     either_place: Schema = {"oneOf": [{"required": ["text"]}, {"required": ["tokens", "position"]}]}
     points = listed(listed(NUMBER))
+    tasks = sorted({name for one in models for name in one.runs})
     return {
         "/encode": (
             "Texts or tokens become vectors.",
@@ -145,6 +146,14 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
                 here=either(points, {"type": "null"}), group={"type": ["integer", "null"]}, points=listed(points),
                 groups=listed(WHOLE), names=listed(listed(TEXT)), clearest=listed(WHOLE), same=listed(MAYBE),
                 cross=listed(MAYBE), occurrences=listed(record("word text", **occurrence)),
+            ),
+        ),
+        "/tag": (
+            "Names, parts of speech and roles of texts, by task models.",
+            record("texts", **named, texts=many(TEXT, limits.texts), tasks=many({"enum": tasks})),
+            record(
+                "model tasks texts", model=TEXT, tasks=listed(TEXT),
+                texts=listed(record("text sentences", text=TEXT, sentences=listed({"type": "object"}))),
             ),
         ),
         "/v1/embeddings": (
