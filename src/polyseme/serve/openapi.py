@@ -150,7 +150,7 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
         ),
         "/tag": (
             "Names, parts of speech and roles of texts, by task models.",
-            record("texts", **named, texts=many(TEXT, limits.texts), tasks=many({"enum": tasks})),
+            record("texts", **named, texts=many(TEXT, limits.texts), tasks=many({"enum": tasks} if tasks else TEXT)),
             record(
                 "model tasks texts", model=TEXT, tasks=listed(TEXT),
                 texts=listed(record("text sentences", text=TEXT, sentences=listed({"type": "object"}))),
