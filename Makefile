@@ -10,8 +10,8 @@ PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.ready-demo
-BENCHMARKS := prepare serve
-DATA_BENCHMARKS := tokenization embed embed_job pretrain
+BENCHMARKS := serve
+DATA_BENCHMARKS := embed today embed_job scale precision train_speed pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help

@@ -28,6 +28,7 @@ from polyseme.extras import need_torch
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
+from polyseme.formats.reloadable import release
 from polyseme.jobs.progress import Report, Work, working
 from polyseme.jobs.windows import windows
 from polyseme.likeness import layer_cosines
@@ -95,7 +96,9 @@ class Elmo:
 
     def _engine(self, cache_mb: float, threads: int | None) -> Engine | DeviceEngine:
         if self.device == "cpu":
-            return Engine(self.stored, cache_mb=cache_mb, threads=threads, precision=self.precision)
+            engine = Engine(self.stored, cache_mb=cache_mb, threads=threads, precision=self.precision)
+            release(self.stored.tensors)  # the engine has weights of its own now
+            return engine
         if self.precision != "float32":
             raise ConfigError(f"weights in {self.precision} are for CPUs, and this model is on {self.device}")
         from polyseme.nn.device_engine import DeviceEngine  # the CPU needs no PyTorch

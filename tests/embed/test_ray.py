@@ -47,7 +47,7 @@ def test_two_workers_give_the_same_vectors(tmp_path: Path, cluster: object) -> N
     for ours, other in zip(read(out), expected, strict=True):
         assert (ours.document, ours.id, ours.text, ours.tokens) == (other.document, other.id, other.text, other.tokens)
         np.testing.assert_array_equal(ours.layers, other.layers)
-    assert len(list(out.glob("*.parquet"))) == 8
+    assert len(list(out.glob("*.parquet"))) == 16
     described = about(out)
     assert described is not None
     assert described["model"] == tiny_elmo().fingerprint
@@ -72,7 +72,7 @@ def test_shares_that_are_there_are_not_computed_again(tmp_path: Path, cluster: o
     unfinished = tmp_path / "out.parquet.parts" / "on-ray"
     unfinished.parent.mkdir()
     out.rename(unfinished)
-    (unfinished / "2-of-4.parquet").unlink()
+    (unfinished / "2-of-8.parquet").unlink()
     with pytest.raises(JobError, match="--resume"):
         embed_on_ray([text], out, str(tmp_path / "model"), lang="whitespace", workers=2)
     with pytest.raises(JobError, match="layers was average, is all"):
@@ -82,7 +82,7 @@ def test_shares_that_are_there_are_not_computed_again(tmp_path: Path, cluster: o
     assert embed_on_ray([text], out, str(tmp_path / "model"), lang="whitespace", workers=2, resume=True) == 40
     after = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in out.glob("*.parquet")}
     assert {name: data for name, (data, _) in after.items()} == {name: data for name, (data, _) in before.items()}
-    assert [name for name in sorted(after) if after[name] != before[name]] == ["2-of-4.parquet"]
+    assert [name for name in sorted(after) if after[name] != before[name]] == ["2-of-8.parquet"]
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ except ImportError:
     raise MissingExtra("--on ray", "ray") from None
 
 _DESCRIPTION = "_job.json"  # readers of Parquet folders pass over names that begin with _
-_SHARES_OF_A_WORKER = 4  # so that a slow machine does not hold up the end
+_SHARES_OF_A_WORKER = 8  # so that slow machines do not hold up the end (docs/scale.md)
 
 
 def embed_on_ray(

@@ -6,13 +6,16 @@ only, and a loader.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from polyseme.errors import FormatError, PolysemeError
 from polyseme.formats.added import Format, added_formats
 from polyseme.formats.allennlp import is_allennlp, load_allennlp
 from polyseme.formats.archives import extracted, is_archive
+from polyseme.formats.arrays import Floats
 from polyseme.formats.bundled import BUNDLED, bundled_models
 from polyseme.formats.foreign import refuse_foreign
 from polyseme.formats.manylangs import is_manylangs, load_manylangs
@@ -21,6 +24,7 @@ from polyseme.formats.named import local_file, locate
 from polyseme.formats.native import is_native, load_native
 from polyseme.formats.pairs import has_pair, load_files, load_pair, with_words
 from polyseme.formats.releases.known import find_release
+from polyseme.formats.reloadable import reloadable
 from polyseme.formats.tf_checkpoint import is_checkpoint, load_checkpoint
 
 DEEPEST = 4  # a folder in an archive in a folder, and one to spare
@@ -40,6 +44,15 @@ def load(source: str | Path, *, options: str | Path | None = None) -> StoredMode
 
     ``options``: the path or address of the options of HDF5 weights, where they are not beside them.
     """
+    model = _load(source, options)
+    return replace(model, tensors=reloadable(model.tensors, partial(_load_tensors, source, options)))
+
+
+def _load_tensors(source: str | Path, options: str | Path | None) -> Mapping[str, Floats]:
+    return _load(source, options).tensors
+
+
+def _load(source: str | Path, options: str | Path | None) -> StoredModel:
     if options is not None:
         return _load_pair(str(source), str(options))
     if isinstance(source, str) and source in BUNDLED:

@@ -1,0 +1,108 @@
+"""What fewer bits cost and save: scores of tasks and memory, with weights in float32, float16 and int8.
+
+    python benchmarks/precision.py [--model en] [--sentences 4000]
+
+Frozen vectors, as everywhere in the model's page: a linear probe of parts of speech (English EWT, dev), and the nearest
+sense of SemCor on the five sets of word sense disambiguation, means from its first sentences. Memory is that of a new
+process with the network of the original size and random weights. Results: results/precision.json, and two tables in
+docs/engine.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from pages import fill_in, table
+from shared_data import DATA
+
+RESULTS = Path(__file__).parent / "results/precision.json"
+PRECISIONS = ("float32", "float16", "int8")
+FIVE_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
+MEMORY = """
+import json, sys
+from pathlib import Path
+from polyseme.elmo import Elmo
+elmo = Elmo.from_pretrained(sys.argv[1], precision=sys.argv[2], threads=1, lang="whitespace")
+elmo.encode_tokens([["Here", "is", "your", "present", "."]] * 8)
+lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+print(json.dumps({line[0][:-1]: int(line[1]) / 1024 for line in lines if line[0] in ("VmRSS:", "VmHWM:")}))
+"""
+
+
+def measure_memory(model: Path) -> dict[str, dict[str, float]]:
+    """Megabytes of a process after its first vectors, and at its peak."""
+    found = {}
+    for precision in PRECISIONS:
+        command = [sys.executable, "-c", MEMORY, str(model), precision]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        found[precision] = json.loads(done.stdout.splitlines()[-1])
+        print(precision, found[precision], file=sys.stderr, flush=True)
+    return found
+
+
+def measure_scores(model: str, sentences: int) -> dict[str, dict[str, Any]]:
+    """By precision: the share of tags in each layer, and the senses in each layer."""
+    from polyseme.elmo import Elmo
+    from polyseme.probes.frozen import BiLMVectors
+    from polyseme.reproduce.knowledge import measure_probe, measure_word_senses, read_splits
+    from polyseme.tasks.data_files import find_data
+
+    splits = read_splits(find_data(DATA / "pos/en_ewt", (".conllu",)), "upos", test=False)
+    splits["train"] = (splits["train"] or [])[:sentences]
+    found = {}
+    for precision in PRECISIONS:
+        vectors = BiLMVectors(Elmo.from_pretrained(model, device="cpu", precision=precision))  # type: ignore[arg-type]
+        probe = measure_probe(vectors, splits)
+        senses = measure_word_senses(vectors, DATA / "wsd", FIVE_SETS, most=sentences)["ALL"]
+        found[precision] = {"tags": probe["dev"], "senses": senses["f1"], "words": senses["words"]}
+        print(precision, found[precision], file=sys.stderr, flush=True)
+    return found
+
+
+def write_page(result: dict[str, Any]) -> None:
+    def percent(values: list[float]) -> str:
+        return " / ".join(f"{100 * value:.2f}" for value in values)
+
+    scores = [[name, percent(one["tags"]), percent(one["senses"])] for name, one in result["scores"].items()]
+    note = (
+        f"Model `{result['model']}`, percent by layer: {result['sentences']:,} sentences to learn from in both tasks, "
+        f"{next(iter(result['scores'].values()))['words']:,} words with senses."
+    )
+    head = ["precision", "parts of speech, EWT dev", "senses, all five sets, F1"]
+    fill_in("engine.md", "scores", f"{note}\n\n{table(head, scores)}")
+    memory = [
+        [
+            name,
+            f"{one['VmRSS']:,.0f} MB",
+            f"{one['VmHWM']:,.0f} MB",
+            f"{one['VmRSS'] / result['memory']['float32']['VmRSS']:.0%}",
+        ]
+        for name, one in result["memory"].items()
+    ]
+    fill_in("engine.md", "memory", table(["precision", "in memory", "at the peak", "of float32"], memory))
+
+
+def main() -> None:
+    from embed import make_model
+
+    parser = argparse.ArgumentParser(description="Scores and memory by precision.")
+    parser.add_argument("--model", default="en")
+    parser.add_argument("--sentences", type=int, default=4000)
+    options = parser.parse_args()
+    result = {
+        "model": options.model,
+        "sentences": options.sentences,
+        "memory": measure_memory(make_model("original")),
+        "scores": measure_scores(options.model, options.sentences),
+    }
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_page(result)
+
+
+if __name__ == "__main__":
+    main()
