@@ -15,13 +15,14 @@ DATA_BENCHMARKS := embed today embed_job scale precision train_speed pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help
-.PHONY: bench chaos clean demo fuzz help lint test test-oldest
+.PHONY: bench chaos clean demo docs fuzz help lint test test-oldest
 
 help:
 	@echo 'make demo    set up .venv and show what polyseme does'
 	@echo 'make test    set up .venv and run the tests, without the slow ones (pytest -m slow)'
 	@echo 'make test-oldest   the same with the oldest packages that pyproject.toml allows, in .venv-oldest'
 	@echo 'make lint    check style and types: ruff, mypy --strict'
+	@echo 'make docs    build the documentation as a site in site/, strictly: links, anchors, no request to other servers'
 	@echo 'make bench   run the benchmarks; results go to benchmarks/results'
 	@echo 'make chaos   kill, starve and disturb every long job; results go to chaos/results and docs/guarantees.md'
 	@echo 'make fuzz    read mutants of every kind of file for MINUTES=10; what fails is saved for the tests'
@@ -53,6 +54,12 @@ lint: $(READY)
 	@echo '==> mypy --strict'
 	@$(VENV)/bin/mypy
 
+docs: $(READY)
+	@$(VENV)/bin/python -c 'import mkdocstrings' 2>/dev/null || $(VENV)/bin/python -m pip install \
+	  --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[dev,docs]'
+	@echo '==> mkdocs build --strict'
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet && echo 'the site is in site/index.html'
+
 bench: $(READY)
 	@for name in $(BENCHMARKS); do \
 	  echo "==> benchmarks/$$name.py"; $(VENV)/bin/python benchmarks/$$name.py || exit 1; \
@@ -75,7 +82,7 @@ fuzz: $(READY)
 	  PYTHONPATH=.:tests $(VENV)/bin/python -m chaos.page
 
 clean:
-	rm -rf $(VENV) .venv-oldest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest build dist site demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 VERSIONS := pyproject.toml constraints.txt hatch_build.py $(wildcard src/polyseme/kernel/*.[ch])
 

@@ -46,7 +46,7 @@ PLACE = {name: place for place, names in enumerate(LAYERS) for name in names}
 PARTS = {
     **dict.fromkeys(("device", "encoding", "mixing", "pooling", "target", "text_input"), "elmo"),
     **dict.fromkeys(("card_choices", "likeness", "prepared_text"), "elmo"),
-    **dict.fromkeys(("sklearn", "spacy", "mteb"), "adapters"),
+    **dict.fromkeys(("languagechange", "mteb", "sklearn", "spacy"), "adapters"),
     "__main__": "cli",
 }
 

@@ -17,7 +17,7 @@ LISTED = {
     for module, names in re.findall(r"^\| `(polyseme[.\w]*)` \| (.*) \|$", PAGE, flags=re.MULTILINE)
 }
 #: Beside the page's own modules: what other programs' users write, each with a page of its own.
-COMPATIBLE = ("polyseme.compat", "polyseme.sklearn", "polyseme.spacy", "polyseme.mteb")
+COMPATIBLE = ("polyseme.compat", "polyseme.sklearn", "polyseme.spacy", "polyseme.mteb", "polyseme.languagechange")
 
 
 def snippets() -> list[tuple[str, str]]:

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.small_lms import small_elmo
-from polyseme.lm.scored_words import scored_words
 from polyseme.lm.scoring import score
 
 
@@ -15,7 +14,7 @@ def test_a_word_has_the_sum_of_its_tokens_and_the_entropy_before_it() -> None:
     found = score(small_elmo(), "The cat ran (on). A zebra sat.")
     assert found.tokens == ["The", "cat", "ran", "(", "on", ")", ".", "A", "zebra", "sat", "."]
     assert found.backward_surprisal is not None and found.backward_entropy is not None
-    words = list(scored_words(score(small_elmo(), found.text, "score")))
+    words = score(small_elmo(), found.text, "score").words()
     assert [(word.sentence, word.number, word.word, word.tokens) for word in words] == [
         *[(0, 0, "The", 1), (0, 1, "cat", 1), (0, 2, "ran", 1), (0, 3, "(on).", 4)],
         *[(1, 0, "A", 1), (1, 1, "zebra", 1), (1, 2, "sat.", 2)],
@@ -28,13 +27,13 @@ def test_a_word_has_the_sum_of_its_tokens_and_the_entropy_before_it() -> None:
 
 
 def test_a_word_with_a_token_that_the_model_does_not_know_has_no_surprisal() -> None:
-    words = list(scored_words(score(small_elmo(), "the zebra. the cat sat.")))
+    words = score(small_elmo(), "the zebra. the cat sat.").words()
     assert [(word.word, word.unknown) for word in words if word.surprisal is None] == [("zebra.", True)]
     assert words[1].backward_surprisal is None and words[1].entropy > 0
 
 
 def test_a_model_that_reads_forward_only_has_no_backward_figures() -> None:
-    (word,) = scored_words(score(small_elmo(bidirectional=False), "the"))
+    (word,) = score(small_elmo(bidirectional=False), "the").words()
     assert word.surprisal is not None and word.backward_surprisal is word.backward_entropy is None
 
 
@@ -42,6 +41,6 @@ def test_a_model_that_reads_forward_only_has_no_backward_figures() -> None:
 @given(st.lists(st.sampled_from(["the", "cat", "sat.", "(on", "a)", "zebra"]), min_size=1, max_size=8))
 def test_the_words_are_those_between_spaces_and_lie_where_they_stand(given_words: list[str]) -> None:
     text = " ".join(given_words)
-    words = list(scored_words(score(small_elmo(), text)))
+    words = score(small_elmo(), text).words()
     assert [word.word for word in words] == given_words
     assert all(text[word.begin : word.end] == word.word for word in words)

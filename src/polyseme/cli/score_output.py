@@ -143,9 +143,7 @@ def _rows(score: Score) -> Iterator[ScoredRow]:
 
 
 def _words(scored: Scored) -> Iterator[tuple[str, ScoredWord]]:
-    from polyseme.lm.scored_words import scored_words
-
-    return ((name, row) for name, score in scored for row in scored_words(score))
+    return ((name, row) for name, score in scored for row in score.words())
 
 
 def _surprisals(row: ScoredWord) -> tuple[float | None, float | None]:

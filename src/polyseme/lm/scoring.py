@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ from polyseme.lm.outputs import read
 from polyseme.lm.word_probabilities import predict
 from polyseme.prepared_text import PreparedText, bounds_of
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN
+
+if TYPE_CHECKING:
+    from polyseme.lm.scored_words import ScoredWord
 
 Doubles = npt.NDArray[np.float64]
 
@@ -88,6 +91,12 @@ class Score:
             unknown=int(self.unknown[begin:end].sum()),
             bytes=written_bytes(self.text[self.offsets[begin, 0] : self.offsets[end - 1, 1]] if end > begin else ""),
         )
+
+    def words(self) -> list[ScoredWord]:
+        """One row for each word between spaces, as reading-time data has it."""
+        from polyseme.lm.scored_words import scored_words  # which is made of this module's classes
+
+        return list(scored_words(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, sentence by sentence; null for a token without a figure."""
