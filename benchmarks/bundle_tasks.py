@@ -51,6 +51,7 @@ class Boxed:
     free: bool = True  #: whether what was made of them may be given on, by their licence
     changes: Mapping[str, Any] = field(default_factory=dict)
     characters: bool = False  #: one character a line, blanks too, to be put together to words
+    split: str | None = None  #: how text is split, where not as the language's name says
     in_tenths: bool = False  #: there is no train file: the dev file is trained on, but for every tenth sentence
 
 
@@ -61,7 +62,7 @@ BOX = {
     "en/coref": Boxed("coref", "coref/ontogum", "OntoGUM", "CC BY 4.0, texts CC BY or CC BY-SA"),
     "en/sst": Boxed("sst", "sst", "Stanford Sentiment Treebank", "none stated", free=False),
     "ko/ner": Boxed("ner", "ner/ko-klue", "KLUE-NER, its public part", "CC BY-SA 4.0", characters=True),
-    "ko/pos": Boxed("pos", "pos/ko_gsd", "UD Korean GSD", "CC BY-SA 4.0"),
+    "ko/pos": Boxed("pos", "pos/ko_gsd", "UD Korean GSD", "CC BY-SA 4.0", split="ko-eojeol"),  # as its words are
     "zh/ner": Boxed("ner", "ner/zh-uner-gsdsimp", "Universal NER, Chinese GSDSimp", "CC BY-SA 4.0"),
     # The train file of the release 1.3, eight times as large, is CC BY-NC-SA 4.0.
     "zh/pos": Boxed(
@@ -129,7 +130,9 @@ def bundle(name: str, boxed: Boxed, work: Path, box: Path, changes: Sequence[str
     preset = with_values(find_task(boxed.task).presets["cpu"], values, what)
     preset = with_values(preset, read_changes(preset, changes, what), what)
     watch = TaskWatch(said=say, looked=lambda progress, _: say(f"{name} {progress.history[-1]}"))
-    finished = train_task(TaskPlan(boxed.task, data, run, preset, "cpu", lang=lang), resume=True, watch=watch)
+    finished = train_task(
+        TaskPlan(boxed.task, data, run, preset, "cpu", lang=boxed.split or lang), resume=True, watch=watch
+    )
     scores = {"dev": finished.scores.values}
     if data.test is not None:
         scores["test"] = Task.load(run).evaluate(data.test).values

@@ -11,9 +11,9 @@ import pytest
 from helpers.small_runs import small_run
 from helpers.toy_names import write_names
 from polyseme.cli.tag_output import page_of
-from polyseme.errors import FormatError
+from polyseme.errors import ConfigError, FormatError
 from polyseme.tasks import bundled_tasks
-from polyseme.tasks.tagging import language_of, tag_documents
+from polyseme.tasks.tagging import _merged, language_of, tag_documents
 from polyseme.tasks.trained_task import Task
 from polyseme.text.readers import Document
 
@@ -77,3 +77,17 @@ def test_task_models_have_names(tasks: list[Task], tmp_path: Path, monkeypatch: 
 )
 def test_the_script_tells_the_language(text: str, lang: str) -> None:
     assert language_of(text) == lang
+
+
+def test_names_among_morphemes_join_parts_of_speech_of_words() -> None:
+    text = "김철수는 서울에 산다."
+    entities = [{"label": "PS", "start": 0, "end": 1, "text": "김철수", "start_char": 0, "end_char": 3}]
+    morphemes = {"tokens": ["김철수", "는"], "offsets": [[0, 3], [3, 4]], "entities": entities}
+    words = {"tokens": ["김철수는", "서울에"], "offsets": [[0, 4], [5, 8]], "tags": ["NOUN", "ADV"]}
+    records = [{"text": text, "sentences": [one]} for one in (morphemes, words)]
+    expected = words | {"entities": [entities[0] | {"start": 0, "end": 1}]}
+    assert _merged(records) == _merged(records[::-1]) == {"text": text, "sentences": [expected]}
+    with pytest.raises(ConfigError, match="split the text differently"):
+        _merged([records[1], {"text": text, "sentences": [morphemes | {"tags": ["NOUN", "ADP"]}]}])
+    with pytest.raises(ConfigError, match="split the text differently"):
+        _merged([records[1], {"text": text, "sentences": []}])

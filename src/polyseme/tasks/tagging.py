@@ -68,11 +68,28 @@ def _joined(sentences: Sequence[Sequence[str]]) -> tuple[str, list[Sentence]]:
 
 
 def _merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    first, *others = records
+    """One record of all; tokens are those of the task that says something of each, such as parts of speech.
+
+    Korean names are found among morphemes, and Korean parts of speech are those of whole words: a name then stands in
+    the words that it touches, and its characters say where it is.
+    """
+    first = next((one for one in records if any("tags" in sentence for sentence in one["sentences"])), records[0])
     sentences = [dict(sentence) for sentence in first["sentences"]]
-    for other in others:
-        if [one["tokens"] for one in other["sentences"]] != [one["tokens"] for one in sentences]:
+    for other in records:
+        if len(other["sentences"]) != len(sentences):
             raise ConfigError("these task models split the text differently; use those of one language")
         for sentence, more in zip(sentences, other["sentences"], strict=True):
-            sentence |= {name: value for name, value in more.items() if name not in ("tokens", "offsets")}
+            found = {name: value for name, value in more.items() if name not in ("tokens", "offsets")}
+            sentence |= found if more["tokens"] == sentence["tokens"] else _moved(found, sentence["offsets"])
     return {"text": first["text"], "sentences": sentences}
+
+
+def _moved(found: dict[str, Any], offsets: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Entities of other tokens, in the tokens that they touch."""
+    if found.keys() != {"entities"}:
+        raise ConfigError("these task models split the text differently; use those of one language")
+    moved = []
+    for entity in found["entities"]:
+        touched = [n for n, (a, b) in enumerate(offsets) if a < entity["end_char"] and entity["start_char"] < b]
+        moved.append(entity | {"start": touched[0], "end": touched[-1] + 1})
+    return {"entities": moved}
