@@ -47,6 +47,7 @@ RESULTS = Path(__file__).parent / "results" / "explorer_examples.json"
 SHOWN = 5  #: examples of a language
 RIGHT, FIT = 0.75, 0.6
 FEWEST = 8  #: occurrences of a word in the shipped text
+MANY = 16  #: so many make a better picture
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Tried:
     fit: float
     names: dict[str, tuple[str, ...]]  #: by sense
     sentences: tuple[str, str]  #: one of each sense, the word in brackets
+    occurrences: int  #: on the map
     margin: float  #: how much more alike two occurrences in one group are than two of different groups, top layer
 
     @property
@@ -85,7 +87,9 @@ def try_word(elmo: Elmo, word: AmbiguousWord, found: SenseMap) -> Tried | None:
     ]
     best = [max(np.flatnonzero((senses == sense) & right).tolist(), key=lambda number: clear[number]) for sense in both]
     first, second = (word.sentences[number] for number in best)
-    return Tried(word.word, float(right.mean()), float(np.mean(fit)), names, (first, second), _margin(found))
+    return Tried(
+        word.word, float(right.mean()), float(np.mean(fit)), names, (first, second), len(found.labels), _margin(found)
+    )
 
 
 def _margin(found: SenseMap) -> float:
@@ -117,7 +121,7 @@ def try_words(elmo: Elmo) -> list[Tried]:
         if len(occurrences) >= FEWEST and lexicon_or_none(elmo) is not None:
             found = try_word(elmo, word, map_occurrences(elmo, token, occurrences))
             tried += [found] if found is not None else []
-    return sorted(tried, key=lambda one: (-one.right * one.fit, -one.margin))
+    return sorted(tried, key=lambda one: (-one.right * one.fit, one.occurrences < MANY, -one.margin))
 
 
 def as_example(one: Tried) -> dict[str, Any]:

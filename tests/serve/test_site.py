@@ -87,7 +87,7 @@ def test_what_the_site_does_not_know_is_said(browser: Any, shown: Client) -> Non
     visit.page.locator("#sentence").fill("A sentence that nobody recorded.")
     visit.settle()
     assert "this site has no server" in visit.page.locator("#message").inner_text().lower()
-    visit.context.close()
+    visit.close()
 
 
 def test_a_folder_that_is_there_is_kept(site: Path, tmp_path: Path) -> None:

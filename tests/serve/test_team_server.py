@@ -36,7 +36,8 @@ def test_embeddings_as_openai_has_them_are_those_of_encode(server: Client) -> No
     assert answer["usage"]["prompt_tokens"] == 4 + 9
     packed = server.post("/v1/embeddings", input=TEXTS[0], model="en", encoding_format="base64").json["data"]
     assert np.allclose(np.frombuffer(base64.b64decode(packed[0]["embedding"]), "<f4"), expected[0], atol=1e-6)
-    assert server.post("/v1/embeddings", input=[[1, 2]], model="en").status == 422
+    wrong = server.post("/v1/embeddings", input=[[1, 2]], model="en")
+    assert (wrong.status, "'input[0]' should be a string" in wrong.json["error"]["message"]) == (422, True)
     assert server.post("/v1/embeddings", input="a", model="en", dimensions=3).status == 422
     assert [one["id"] for one in server.get("/v1/models").json["data"]] == ["en", "ko", "zh"]
 

@@ -47,8 +47,12 @@ def npy_answer(array: Floats, counts: Sequence[int]) -> Response:
     return Response(file.getvalue(), 200, headers, "application/x-npy")
 
 
-def refused(refusal: Refusal) -> Response:
-    return json_answer({"error": refusal.sentence}, refusal.status, refusal.headers)
+def refused(refusal: Refusal, path: str = "") -> Response:
+    """One sentence; clients of /v1 look for it one level deeper."""
+    error: object = refusal.sentence
+    if path.startswith("/v1/"):
+        error = {"message": refusal.sentence, "type": "invalid_request_error", "param": None, "code": None}
+    return json_answer({"error": error}, refusal.status, refusal.headers)
 
 
 def chosen_layers(layers: Floats, wanted: str | int, weights: Sequence[float]) -> Floats:

@@ -24,7 +24,7 @@ from polyseme.serve.served import Models, ServedModel
 
 #: What an OpenAI client may send that changes nothing here.
 IGNORED_BY_OPENAI = ("user",)
-IGNORED_BY_TEI = ("truncate", "truncation_direction", "prompt_name")
+IGNORED_BY_TEI = ("truncation_direction", "prompt_name")
 
 
 async def openai_embeddings(service: Service, fields: Fields) -> Response:
@@ -47,6 +47,7 @@ async def tei_embed(service: Service, fields: Fields) -> Response:
     """``POST /embed``"""
     model = service.models.default
     normalize = fields.flag("normalize", default=True)
+    fields.flag("truncate")  # nothing is cut off: a text that is too long is refused
     vectors, _ = await _vectors(service, fields, model, "inputs", IGNORED_BY_TEI)
     return json_answer([unit(vector[None])[0] for vector in vectors] if normalize else list(vectors))
 
@@ -78,7 +79,7 @@ async def _vectors(
     """The texts of a field → their vectors [n, W], and how many tokens were read."""
     texts = fields.text_or_texts(name, service.limits.texts)
     for one in ignored:
-        fields.has(one)
+        fields.text(one, "")
     fields.end()
     check_size(len(texts) * model.elmo.config.width, service.limits)
     split = await split_texts(texts, model, service.limits)

@@ -72,7 +72,7 @@ class Guard:
             self._check(request)
             await self._app(scope, receive, send_with_headers)
         except Refusal as refusal:
-            await refused(refusal)(scope, receive, send_with_headers)
+            await refused(refusal, scope["path"])(scope, receive, send_with_headers)
         except ClientDisconnect:
             pass
         except Exception:

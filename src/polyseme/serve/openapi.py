@@ -57,6 +57,9 @@ def describe_api(models: Models, where: Listening, limits: Limits) -> Schema:
     """The whole description."""
     paths = {path: {"post": _operation(path, *parts)} for path, parts in _questions(models, limits).items()}
     paths |= {path: {"get": _operation(path, said, None, answer)} for path, (said, answer) in _gets().items()}
+    maybe: Schema = {"type": ["string", "null"]}
+    said = record("message type", message=TEXT, type=TEXT, param=maybe, code=maybe)
+    openai_error = record("error", error=said)
     found: Schema = {
         "openapi": "3.1.0",
         "info": {
@@ -66,7 +69,7 @@ def describe_api(models: Models, where: Listening, limits: Limits) -> Schema:
         },
         "servers": [{"url": where.root_path or "/"}],
         "paths": paths,
-        "components": {"schemas": {"Error": record("error", error=TEXT)}},
+        "components": {"schemas": {"Error": record("error", error=TEXT), "OpenAIError": openai_error}},
     }
     if where.token is not None:
         found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -78,7 +81,9 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
     """Path → what it does, what it takes, what it answers."""
     named: Schema = {"model": {"enum": [one.name for one in models]}}
     layers = models.default.layers
-    weights: Schema = {"mix": {"type": "array", "items": {"type": "number", "minimum": 0.01, "maximum": 1000}}}
+    weights: Schema = {
+        "mix": {"type": "array", "items": {"type": "number", "exclusiveMinimum": -1e6, "exclusiveMaximum": 1e6}}
+    }
     if all(one.layers == layers for one in models):
         weights["mix"] |= {"minItems": layers, "maxItems": layers}
     layer: Schema = {"enum": ["mix", "top", *range(layers)]}
@@ -200,7 +205,8 @@ def _operation(path: str, said: str, takes: Schema | None, answers: Schema) -> S
     answer: Schema = {"application/json": {"schema": answers}}
     if path == "/encode":
         answer["application/x-npy"] = {}
-    refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    error = "OpenAIError" if path.startswith("/v1/") else "Error"
+    refusal = {"application/json": {"schema": {"$ref": f"#/components/schemas/{error}"}}}
     found: Schema = {
         "operationId": path.strip("/").replace("/", "_"),
         "summary": said,

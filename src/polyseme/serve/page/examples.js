@@ -1,19 +1,25 @@
-// Pairs of sentences to begin with, one word in two senses, written by benchmarks/explorer_examples.py: words whose
-// labelled sentences fall into the groups of the bundled model, the best first.
+// Pairs of sentences to begin with, one word in two senses, written by benchmarks/explorer_examples.py: words
+// whose labelled sentences fall into the groups of the bundled model, the best first.
 
 export const EXAMPLES = {
   "en": [
-    {
-      "word": "tie",
-      "first": "The banker wore a striped tie with a dark suit.",
-      "at": 26,
-      "second": "The game ended in a tie after extra time."
-    },
     {
       "word": "match",
       "first": "Thousands of fans came to the stadium to watch the match.",
       "at": 51,
       "second": "He struck a match and held it to the candle."
+    },
+    {
+      "word": "spring",
+      "first": "The garden is full of tulips in early spring.",
+      "at": 38,
+      "second": "A broken spring inside the old mattress poked through the cloth."
+    },
+    {
+      "word": "tie",
+      "first": "The banker wore a striped tie with a dark suit.",
+      "at": 26,
+      "second": "The game ended in a tie after extra time."
     },
     {
       "word": "ruler",
@@ -26,12 +32,6 @@ export const EXAMPLES = {
       "first": "Grandma's porcelain stood in a glass cabinet in the parlour.",
       "at": 37,
       "second": "After the scandal the entire cabinet resigned."
-    },
-    {
-      "word": "spring",
-      "first": "The garden is full of tulips in early spring.",
-      "at": 38,
-      "second": "A broken spring inside the old mattress poked through the cloth."
     }
   ],
   "ko": [

@@ -32,7 +32,7 @@ export function drawMap(answer, use) {
   const counted = answer.occurrences.length < answer.total ? `${answer.occurrences.length} of ${answer.total}` : `${answer.total}`;
   const said = `Sense map of ${answer.word}: ${counted} occurrences in ${answer.names.length} ${answer.names.length === 1 ? "group" : "groups"}. Arrow keys go from occurrence to occurrence.`;
   const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", tabindex: "0", "aria-label": said },
-    makeSvg("g", {}, ...points), here, makeSvg("g", {}, ...labels));
+    makeSvg("g", {}, ...points), makeSvg("g", {}, ...labels), here);
   shown = { answer, points, labels, here, there: null, other: null, svg, view: viewOf(answer), order: orderOf(answer), use };
   listen(svg);
   const focused = $("#map").contains(document.activeElement);

@@ -1,5 +1,4 @@
-// Who answers in a site without a server: recordings of a server's answers, and for sentences that nobody recorded the
-// model itself, if the site has it.
+// Who answers in a site without a server: recordings of a server's answers.
 
 const BASE = new URL(".", import.meta.url);
 const kept = new Map();
@@ -15,9 +14,7 @@ export async function reach(path, fields) {
   if (path === "/models") return { status: 200, answer: await read("data/models.json") };
   const found = await recorded(path, fields);
   if (found) return { status: 200, answer: found };
-  const { answerLive } = await import("./live.js").catch(() => ({}));
-  const live = await answerLive?.(path, fields, read);
-  return live ? { status: 200, answer: live } : { status: 404, answer: { error: `this site has no server, so it knows its own sentences only; to ask about any: pip install polyseme, then polyseme serve` } };
+  return { status: 404, answer: { error: "this site has no server, so it knows its own sentences only; to ask about any: pip install polyseme, then polyseme serve" } };
 }
 
 // Where a question is recorded, under which name. polyseme.serve.recording writes the same names.
