@@ -87,6 +87,17 @@ class TestBiLM:
         assert list(h.shape) == [2, 4, 2 * config.projection]
         assert list(c.shape) == [2, 4, 2 * config.cell]
 
+    def test_states_stay_within_their_clips(self) -> None:
+        bilm = _ElmoBiLm(*PAIR)
+        config = bilm._bilm.config
+        assert config.projection_clip is not None and config.cell_clip is not None
+        output = bilm(batch_to_ids([["x"] * length for length in (5, 4, 2, 1)]))
+        h, c = bilm._elmo_lstm._states
+        assert h.abs().max() <= config.projection_clip
+        assert c.abs().max() <= config.cell_clip
+        skipped = config.projection_clip * len(output["activations"])  # a layer's output has its input added
+        assert all(layer.abs().max() <= skipped for layer in output["activations"][1:])
+
 
 class TestElmo:
     pytestmark = original_files

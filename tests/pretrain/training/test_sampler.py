@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from helpers.small_corpora import small_corpus, small_recipe
-from polyseme.pretrain.corpus.corpus import Corpus
+from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
+from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.training import sampler as sampler_module
 from polyseme.pretrain.training.batches import PackedBatch, TypeTable
 from polyseme.pretrain.training.build import new_indexer
@@ -149,6 +150,39 @@ def test_windows_pack_sentences_back_to_back(tmp_path: Path) -> None:
             found[direction] += batch.readings[direction].targets.tolist()
     for direction in range(2):
         assert found[direction] == expected[direction][:12]
+
+
+def spelled(*words: str) -> list[list[int]]:
+    """bilm-tf's ids of words in rows of five: begin, at most three bytes, end, padding."""
+    marks = {"<S>": [256], "</S>": [257]}
+    rows = [[258, *marks.get(word, word.encode()[:3]), 259] for word in words]
+    return [row + [260] * (5 - len(row)) for row in rows]
+
+
+def test_windows_are_those_of_bilm_tf(tmp_path: Path) -> None:
+    """The text, vocabulary, characters and words to predict of bilm-tf's own test; there the order was drawn."""
+    (tmp_path / "text.txt").write_text("the unknown .\nth .\nthe\n", encoding="utf-8")
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("<S>\n</S>\n<UNK>\nthe\n.\n\u0100t\n", encoding="utf-8")
+    prepare([tmp_path / "text.txt"], tmp_path / "corpus", lang="whitespace", vocabulary=vocabulary, workers=1)
+    corpus = open_corpus(tmp_path / "corpus")
+    recipe = small_recipe(model={"max_characters": 5, "filters": [[1, 4], [2, 5]]})
+    table = TypeTable.of_corpus(corpus, new_indexer(recipe.model, corpus))
+    order = WindowSampler(
+        corpus, table, sentences=3, rows=2, steps=3, directions=2, seed=0, share=(0, 1), shuffle=False
+    )
+    expected = [  # of each batch and direction: the words of both rows, the numbers of those that follow
+        [([["<S>", "the", "unknown"], ["<S>", "th", "."]], [[3, 2, 4], [2, 4, 1]]),
+         ([["</S>", ".", "unknown"], ["</S>", ".", "th"]], [[4, 2, 3], [4, 2, 0]])],
+        [([[".", "<S>", "the"], ["<S>", "the", "unknown"]], [[1, 3, 1], [3, 2, 4]]),
+         ([["the", "</S>", "the"], ["</S>", ".", "unknown"]], [[0, 3, 0], [4, 2, 3]])],
+    ]  # fmt: skip
+    for batch, directions in zip(islice(order, 2), expected, strict=True):
+        for reading, (words, following) in zip(batch.readings, directions, strict=True):
+            assert reading.sizes == (2, 2, 2)
+            assert reading.targets.reshape(3, 2).T.tolist() == following
+            ids = (batch.rows[reading.inputs] - 1).reshape(3, 2, 5).transpose(0, 1)
+            assert ids.tolist() == [spelled(*row) for row in words]
 
 
 def forward_texts(batches: list[PackedBatch], corpus: Corpus) -> list[list[str]]:
