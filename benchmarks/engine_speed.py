@@ -28,7 +28,7 @@ from typing import Any
 HERE = Path(__file__).parent
 RESULTS = HERE / "results/engine_speed.json"
 #: The last commit with the engine on PyTorch.
-BEFORE = "bced8a4"
+BEFORE = "7d4ffb5"
 #: Sentences a call, and sentences a turn: the rate of single sentences does not depend on their number.
 CALLS = {64: 512, 4: 256, 1: 96}
 #: Divides the number of sentences, for models that are slow.
@@ -99,8 +99,8 @@ def check_out(commit: str) -> Path:
     folder = CACHE / f"polyseme-{commit}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["git", "-C", str(HERE), "worktree", "prune"], check=True)
-        subprocess.run(["git", "-C", str(HERE), "worktree", "add", "--detach", str(folder), commit], check=True)
+        subprocess.run(["git", "clone", "--quiet", "--no-checkout", str(HERE.parent), str(folder)], check=True)
+        subprocess.run(["git", "-C", str(folder), "checkout", "--quiet", "--detach", commit], check=True)
     return folder
 
 
