@@ -56,6 +56,7 @@ EXCEPTIONS = {
     ("polyseme.elmo", "lm"),
     ("polyseme.elmo", "nn"),
     ("polyseme.elmo", "senses"),
+    ("polyseme.index.vector_index", "senses"),
 }
 
 #: The package itself hands out its public names and has no place; it imports them on first use.

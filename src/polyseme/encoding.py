@@ -120,3 +120,9 @@ def unit(vectors: Floats) -> Floats:
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Floats = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
     return scaled
+
+
+def add_directions(states: Floats, directions: int) -> Floats:
+    """Forward plus backward: both speak to one softmax, so they lie in one space. [n, W] → [n, D]"""
+    added: Floats = states.reshape(len(states), directions, states.shape[1] // directions).sum(axis=1)
+    return added

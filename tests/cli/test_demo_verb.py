@@ -17,18 +17,17 @@ from helpers.command_line import polyseme, toy_model
 from polyseme.cli import demo as verb
 from polyseme.cli.app import help_and_examples
 from polyseme.demo import study as findings
-from polyseme.demo.study import WORDS
+from polyseme.elmo import Elmo
 from polyseme.embed import read
 from polyseme.senses.shipped import DATA
-from polyseme.target import read_target
 
 FILES = ("senses.html", "senses.png", "sentences.txt", "vectors.h5")
 
 
 def shorter(lang: str) -> list[str]:
-    """The lines of the shipped text with the words of the demo: the others only take time."""
+    """Some lines of the shipped text: the others only take time."""
     lines = (DATA / f"text-{lang}.txt").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if any(word in line for word in WORDS[lang])]
+    return lines[-120:]
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +44,17 @@ def demo(folder: Path) -> str:
     return polyseme("demo").stdout
 
 
-def sentences(lang: str) -> list[str]:
-    return [read_target(example.marked)[0] for pair in WORDS[lang].values() for example in pair]
-
-
 def test_what_it_shows_and_leaves(demo: str) -> None:
     shown = [line.rstrip() for line in demo.splitlines()]
     assert max(map(len, shown)) <= 80
+    assert len(shown) <= 60  # one screen
     assert "['Here', 'is', 'your', 'b', '-', 'day', 'present', '.']" in shown
-    assert "(8, 256)" in shown
-    assert "(3, 8, 256)" in shown
-    assert [record.text for record in read("demo-output/vectors.h5")] == sentences("en")
+    assert f"(8, {Elmo.from_pretrained().config.width})" in shown
+    records = [record.text for record in read("demo-output/vectors.h5")]
+    assert records[:2] == ["Live in present not past.", "Here is your b-day present."]
+    assert len(records) == 6
+    assert all(any(record in line for line in shown) for record in records)
+    assert "The proof: 60 words" in demo
     listed = re.findall(r"demo-output/(\S+)(?= +[\d,]+ bytes)", demo)
     assert all(Path("demo-output", name).is_file() for name in listed)
     assert set(listed) == set(FILES)
@@ -64,7 +63,7 @@ def test_what_it_shows_and_leaves(demo: str) -> None:
 def test_every_python_line_that_it_shows_gives_what_it_shows(demo: str) -> None:
     """What is printed below a prompt is what a new session, fed the same lines, would print."""
     sessions = re.findall(r"((?:^>>> .*\n(?:^\.\.\. .*\n)*)(?:^(?!>>>|\s*$|─).*\n)*)", demo, flags=re.MULTILINE)
-    assert len(sessions) >= 9
+    assert len(sessions) >= 5
     names: dict[str, object] = {}
     for session in sessions:
         lines = session.splitlines()
@@ -84,8 +83,8 @@ def test_it_can_be_run_again_in_the_same_folder(demo: str) -> None:
 def test_the_same_in_korean_and_chinese(folder: Path, lang: str) -> None:
     shown = polyseme("demo", "--lang", lang).stdout
     assert max(cell_len(line.rstrip()) for line in shown.splitlines()) <= 80
-    for sentence in sentences(lang):
-        assert sentence in shown
+    for record in read(Path("demo-output", lang, "vectors.h5")):
+        assert record.text in shown
     assert {path.name for path in Path("demo-output", lang).iterdir()} == set(FILES)
 
 

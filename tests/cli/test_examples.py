@@ -39,7 +39,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with everything that the examples name, small."""
     monkeypatch.chdir(tmp_path)
     text = TOY_TEXT.read_text(encoding="utf-8")
-    for name in ("news.txt", "corpus.txt", "reviews.txt", "held-out.txt", "wiki.test.tokens"):
+    compared = ("1900.txt", "2000.txt", "novels.txt")
+    for name in (*compared, "news.txt", "corpus.txt", "reviews.txt", "held-out.txt", "wiki.test.tokens"):
         Path(name).write_text(text, encoding="utf-8")
     Path("data/corpora/en").mkdir(parents=True)  # of all sets, the text whose words are neighbours
     Path("data/corpora/en/enwiki-heldout.txt").write_text(text, encoding="utf-8")

@@ -25,8 +25,8 @@ HELP = """\
 │ --help     -h      <bool>  Show this message and exit.                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Use a model ────────────────────────────────────────────────────────────────╮
-│ demo         Show what polyseme does: vectors, the senses of a word,         │
-│              neighbours, substitutes, files.                                 │
+│ demo         Show what polyseme does on one screen: vectors, the senses of   │
+│              words, the proof, files, what to do next.                       │
 │ embed        Turn text files of any size into vectors; killed at any moment, │
 │              the job goes on with --resume.                                  │
 │ tag          Tag names, parts of speech and roles in a text, or in files of  │
@@ -51,6 +51,8 @@ HELP = """\
 ╭─ Ask a model ────────────────────────────────────────────────────────────────╮
 │ senses       Say what a word means in a text: uses in groups, with words     │
 │              that could stand there and clear sentences.                     │
+│ shift        Compare what words mean in two texts: which changed most, and   │
+│              which senses came and went.                                     │
 │ neighbours   Find the words of an indexed text that are used like the one in │
 │              brackets, the nearest first.                                    │
 │ index        Index every word of a text by its vectors, so that polyseme     │

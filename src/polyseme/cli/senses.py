@@ -11,7 +11,6 @@ import typer
 from polyseme.cli.bars import shown_progress
 from polyseme.cli.options import Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, State, keep_existing
 from polyseme.cli.printing import on_terminal, print_tsv
-from polyseme.errors import InputError
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -86,15 +85,12 @@ def _find(elmo: Elmo, word: str, texts: list[str], kind: str | None, field: str 
     from polyseme.index.files import DESCRIPTION
     from polyseme.index.vector_index import Index
     from polyseme.senses.sense_map import SenseMap, map_in_files
-    from polyseme.senses.shipped import shipped_text
+    from polyseme.senses.shipped import needed_text
 
     if len(texts) == 1 and (Path(texts[0]) / DESCRIPTION).exists():
         return SenseMap.of(elmo, word, Index.open(texts[0], elmo))
     if not texts:
-        shipped = shipped_text(elmo.lang)
-        if shipped is None:
-            raise InputError(f"no text of the language {elmo.lang!r} comes with polyseme; name one with --in FILE")
-        texts = [str(shipped)]
+        texts = [str(needed_text(elmo.lang))]
     return map_in_files(elmo, word, texts, kind=kind, field=field)
 
 
@@ -102,6 +98,7 @@ def _told(found: SenseMap) -> dict[str, object]:
     groups = [
         {
             "names": group.names,
+            "around": group.around,
             "share": group.share,
             "occurrences": [
                 {
@@ -130,7 +127,8 @@ def _print(found: SenseMap) -> None:
     console.print(Text.assemble((found.word, "bold"), f": {counted}{seen}, used in {kinds}"))
     for number, group in enumerate(found.groups, start=1):
         title = " · ".join(group.names) or f"group {number}"
-        console.print(Text.assemble("\n", (f"{group.share:>4.0%}  ", "dim"), (title, "bold cyan")))
+        beside = f"  beside {', '.join(group.around)}" if group.around else ""
+        console.print(Text.assemble("\n", (f"{group.share:>4.0%}  ", "dim"), (title, "bold cyan"), (beside, "dim")))
         shown = {one.marked: one for one in group.occurrences}
         for one in list(shown.values())[:SHOWN]:
             before, after = one.text[: one.span[0]], one.text[one.span[1] :]

@@ -21,8 +21,8 @@ LEAD = (
     "words mean two things each."
 )
 NOTES = (
-    "Every point of a map is the word in one sentence; point at it to read the sentence. The map shows the top layer, "
-    "turned so that most of the differences between the numbered sentences lie in the plane (principal components).",
+    "Every point of a map is the word in one sentence; point at it to read the sentence. The map shows how alike they "
+    "are by sense, turned so that most of the differences between the numbered sentences lie in the plane.",
     "Layer 0 knows the word alone, so its vectors are equal in every sentence, and their cosine is 1.",
     "Where the word is used like this is found by what stands around it: the words that could stand in its place, the "
     "states that predict them, and the rest of the sentence. A place is shown under the sentence that it is more like.",
@@ -85,7 +85,7 @@ def _section(study: Study, lang: str) -> str:
     cosines = ", ".join(f"{cosine:.2f} in layer {layer}" for layer, cosine in enumerate(study.cosines))
     cards = "".join(_card(answer, shade) for answer, shade in zip(study.answers, ("first", "second"), strict=True))
     figures = (
-        _figure(f"The vectors of {study.word}; in grey its places in the text", _map(study)),
+        _figure(f"The uses of {study.word} by sense; in grey its places in the text", _map(study)),
         _figure("Mean cosine of two sentences, layer by layer", _chart(study)),
     )
     return (
@@ -166,7 +166,7 @@ def _map(study: Study) -> str:
         )
         label = f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}">{number}</text>'
         content.append(f'<g class="{shade}">{shape}{label}{_tip(f"{example.marked} ({example.sense})")}</g>')
-    return _svg(f"A map of the vectors of {study.word}", content)
+    return _svg(f"A map of the uses of {study.word}", content)
 
 
 def _tip(text: str) -> str:

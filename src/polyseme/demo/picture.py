@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from polyseme.demo.study import WORDS, Study, examples_of
+from polyseme.demo.study import Study
 from polyseme.errors import MissingExtra
 from polyseme.jobs.atomic import replace_when_complete
+from polyseme.senses.labelled import read_senses, split_halves
 from polyseme.target import split_at_target
 
 FONT = Path(__file__).parent / "fonts" / "demo-cjk.otf"
@@ -25,21 +26,17 @@ INK, FAINT, PALE = "#333333", "#767676", "#d4d4d4"
 WIDTH, HEAD, ROW, FOOT = 12.0, 1.3, 3.1, 0.3  # inches
 LATIN = "DejaVu Sans"
 LEGEND = (
-    "The map shows the top layer, turned so that most of the differences between the numbered sentences lie in the "
-    "plane; grey dots are the word's places in the text that comes with polyseme.\n"
-    "Layer 0 knows the word alone, so its vectors are equal everywhere."
+    "The map shows how alike the uses are by sense, that is by what stands around the word; grey dots are the word's "
+    "places in the text that comes with polyseme.\n"
+    "Layer 0 knows the word alone, so its vectors are equal everywhere, as static vectors are."
 )
 
 
 def drawn_characters() -> set[str]:
-    """The characters that matplotlib's own font lacks."""
-    drawn = {lang: [(word, examples_of(lang, word)) for word in WORDS[lang]] for lang in ("ko", "zh")}
-    texts = [text for words in drawn.values() for word, examples in words for text in (word, *_marked(examples))]
+    """The characters that matplotlib's own font lacks: any labelled word may be the one that is shown."""
+    drawn = [word for lang in ("ko", "zh") for word in split_halves(read_senses(lang=lang))[1]]
+    texts = [text for word in drawn for text in (word.word, *word.sentences)]
     return {character for text in texts for character in text if ord(character) > 0x2000}
-
-
-def _marked(examples: Any) -> list[str]:
-    return [example.marked for example in examples]
 
 
 def save_picture(studies: list[Study], path: Path, *, title: str) -> None:
@@ -116,7 +113,7 @@ def _mark(axes: Any, x: float, y: float, which: int, number: int) -> None:
 
 
 def _draw_map(axes: Any, study: Study) -> None:
-    _write_title(axes, "its vectors")
+    _write_title(axes, "its uses, by sense")
     axes.scatter(*study.background.T, s=14, color=PALE, linewidths=0)
     for number, (example, (x, y)) in enumerate(zip(study.examples, study.map.tolist(), strict=True), start=1):
         _mark(axes, x, y, study.senses.index(example.sense), number)
@@ -126,20 +123,21 @@ def _draw_map(axes: Any, study: Study) -> None:
 
 
 def _draw_layers(axes: Any, study: Study) -> None:
-    _write_title(axes, "mean cosine of two, by layer")
+    _write_title(axes, "how alike two are: by layer, by sense")
     layers = range(len(study.cosines))
-    for values, colour, dashes, label in (
-        (study.alike, INK, "-", "same sense"),
-        (study.unlike, FAINT, (0, (3, 2)), "two senses"),
+    for values, sense, colour, dashes, label in (
+        (study.alike, study.by_sense.same, INK, "-", "same sense"),
+        (study.unlike, study.by_sense.cross, FAINT, (0, (3, 2)), "two senses"),
     ):
+        axes.scatter([len(layers)], [sense], color=colour, s=26, zorder=3)
         axes.plot(
             layers, values, color=colour, linestyle=dashes, linewidth=1.6, marker="o", markersize=3.5, label=label
         )
-    lowest = float(min(study.alike.min(), study.unlike.min()))
+    lowest = float(min(study.alike.min(), study.unlike.min(), study.by_sense.same, study.by_sense.cross))
     room = max(1 - lowest, 1e-3)
     axes.set_ylim(lowest - 0.1 * room, 1 + 0.4 * room)  # the legend has a place above the lines, wherever they go
     axes.legend(loc="upper right", frameon=False, fontsize=8.5, labelcolor="linecolor", handlelength=2.2)
-    axes.set_xticks(list(layers))
+    axes.set_xticks([*layers, len(layers)], [*map(str, layers), "sense"])
     axes.tick_params(length=0, labelsize=8.5, labelcolor=FAINT)
     axes.set_yticks([tick for tick in axes.get_yticks() if lowest - 0.1 * room <= tick <= 1])
     axes.margins(x=0.08)

@@ -5,13 +5,14 @@ These are the findings behind `polyseme demo`; picture.py and page.py show them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from polyseme.demo.chosen_words import Example, examples_of, pair_of
 from polyseme.elmo import Elmo
-from polyseme.encoding import Floats, unit
+from polyseme.encoding import Floats
 from polyseme.errors import ConfigError
 from polyseme.index.vector_index import Index, Neighbour, Occurrence
 from polyseme.jobs.progress import working
@@ -21,53 +22,8 @@ from polyseme.senses.labelled import Closeness, closeness, closeness_of, read_se
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import places_of
 from polyseme.senses.shipped import DATA
-from polyseme.senses.triplets import Interval, mean_interval, triplet_accuracy
+from polyseme.senses.triplets import Interval, mean_interval, nearest_accuracy, triplet_accuracy
 from polyseme.senses.uses import read_uses
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A sentence with an ambiguous word in brackets, and what the word means there."""
-
-    marked: str
-    sense: str
-
-
-ExamplePair = tuple[Example, Example]
-
-#: Words that mean two things, and a sentence for each; their senses are those of senses/data/senses.tsv.
-WORDS: dict[str, dict[str, ExamplePair]] = {
-    "en": {
-        "present": (
-            Example("Live in [present] not past.", "now"),
-            Example("Here is your b-day [present].", "gift"),
-        ),
-        "bank": (
-            Example("They walked along the [bank] of the river.", "river"),
-            Example("The [bank] lends money to small companies.", "money"),
-        ),
-    },
-    "ko": {
-        "사과": (
-            Example("배가 고픈 동생은 [사과]를 두 개나 먹었다.", "apple"),
-            Example("그는 약속을 잊은 일로 친구에게 [사과]를 했다.", "apology"),
-        ),
-        "차": (
-            Example("아버지는 주말마다 [차]를 깨끗이 닦으신다.", "car"),
-            Example("친구와 찻집에서 [차]를 마시며 이야기했다.", "tea"),
-        ),
-    },
-    "zh": {
-        "花": (
-            Example("她在院子里种了很多[花]。", "flower"),
-            Example("他一共[花]了五百块钱。", "spend"),
-        ),
-        "苹果": (
-            Example("我每天早上吃一个[苹果]。", "fruit"),
-            Example("他买了一千股[苹果]公司的股票。", "company"),
-        ),
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +49,8 @@ class Study:
     alike: Floats  #: mean cosine of two examples that mean the same, [L+1]
     unlike: Floats  #: mean cosine of two that do not, [L+1]
     by_sense: Closeness  #: the same by what stands around the word, see `polyseme.senses.uses`
-    map: Floats  #: where each example lies in two dimensions, [n, 2]
+    pair_by_sense: float  #: how alike the two examples are by it
+    map: Floats  #: where each example lies by sense, in two dimensions, [n, 2]
     places: list[Occurrence]  #: of the word in the text
     background: Floats  #: where each of them lies, [m, 2]
 
@@ -120,22 +77,10 @@ def index_text(elmo: Elmo, lines: Sequence[str], source: str) -> Index:
         return Index.in_memory(elmo, counted(), source=source)
 
 
-def examples_of(lang: str, word: str) -> list[Example]:
-    """The sentences of the demo and the first two of each sense in senses.tsv, sense by sense."""
-    (listed,) = (each for each in read_senses(lang=lang) if each.word == word)
-    pair = WORDS[lang][word]
-    every = dict.fromkeys([*pair, *map(Example, listed.sentences, listed.senses)])  # one may stand in both
-    return [
-        example
-        for sense in (pair[0].sense, pair[1].sense)
-        for example in [one for one in every if one.sense == sense][:3]
-    ]
-
-
 def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
     """Ask the model that made the index about a word of the demo; ``k`` neighbours and twice as many other words."""
     elmo = index.elmo
-    first, second = WORDS[lang][word]
+    first, second = pair_of(lang, word)
     examples = examples_of(lang, word)
     lexicon = lexicon_or_none(elmo)
     uses = read_uses(elmo, [find_place(elmo, example.marked) for example in examples], lexicon)
@@ -143,7 +88,8 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
     place = find_place(elmo, first.marked)
     places = index.occurrences(place.tokens[place.begin])  # in the model's units: a Korean noun may have its particle
     in_text = read_uses(elmo, places_of(places), lexicon)
-    on_map, background = flatten(uses.word[-1], in_text.word[-1])
+    similarity = uses.similarities(uses, "sense")
+    on_map, background = flatten(similarity, in_text.similarities(uses, "sense"))
     pair = uses[[examples.index(first), examples.index(second)]]
     near = nearest_uses(pair.similarities(in_text, "sense"), places, k)
     return Study(
@@ -153,7 +99,8 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
         examples=examples,
         alike=np.array([each.same for each in by_layer], np.float32),
         unlike=np.array([each.cross for each in by_layer], np.float32),
-        by_sense=closeness_of(uses.similarities(uses, "sense"), [example.sense for example in examples]),
+        by_sense=closeness_of(similarity, [example.sense for example in examples]),
+        pair_by_sense=float(pair.similarities(pair, "sense")[0, 1]),
         map=on_map,
         places=places,
         background=background,
@@ -164,9 +111,15 @@ def study(index: Index, lang: str, word: str, *, k: int = 3) -> Study:
 class Proof:
     """How often a use of an ambiguous word is nearer to one in the same sense than to one in another; chance is 0.5."""
 
-    words: int  #: of senses.tsv
     layers: list[Interval]  #: by the word's own vector, layer by layer
     sense: Interval  #: by what stands around it
+    by_word: Mapping[str, Closeness]  #: the same for each word of senses.tsv, by sense
+    nearest: Mapping[str, float]  #: of each word, the share of uses whose nearest one by sense has the same sense
+
+    @property
+    def margins(self) -> dict[str, float]:
+        """How much more alike two uses in one sense are than two uses in two."""
+        return {word: one.same - one.cross for word, one in self.by_word.items()}
 
 
 def prove(elmo: Elmo, lang: str) -> Proof:
@@ -174,27 +127,32 @@ def prove(elmo: Elmo, lang: str) -> Proof:
     words = read_senses(lang=lang)
     places = [find_place(elmo, sentence) for word in words for sentence in word.sentences]
     uses = read_uses(elmo, places, lexicon_or_none(elmo))
-    shares: list[list[float]] = [[] for _ in range(len(uses.word) + 1)]
+    shares: list[list[float]] = [[] for _ in uses.word]
+    by_word, nearest = {}, {}
     for word, span in zip(words, use_spans(words), strict=True):
         here = uses[span]
-        by = [here.similarities(here, "word", layer) for layer in range(len(here.word))]
-        for found, similarity in zip(shares, [*by, here.similarities(here, "sense")], strict=True):
-            found.append(triplet_accuracy(similarity, word.senses))
-    *layers, sense = [mean_interval(found) for found in shares]
-    return Proof(len(words), layers, sense)
+        for layer, found in enumerate(shares):
+            found.append(triplet_accuracy(here.similarities(here, "word", layer), word.senses))
+        by_sense = here.similarities(here, "sense")
+        by_word[word.word] = closeness_of(by_sense, word.senses)
+        nearest[word.word] = nearest_accuracy(by_sense, word.senses)
+    sense = mean_interval([one.share for one in by_word.values()])
+    return Proof([mean_interval(found) for found in shares], sense, by_word, nearest)
 
 
-def flatten(vectors: Floats, others: Floats) -> tuple[Floats, Floats]:
-    """Directions on the plane in which those of ``vectors`` differ most (principal components): [n, 2] and [m, 2].
+def flatten(similarity: Floats, others: Floats) -> tuple[Floats, Floats]:
+    """Points for n uses, and for m others, from how alike they are to the n: [n, n] and [m, n] → [n, 2] and [m, 2].
 
-    The first vector lies left of the middle and above it, so that a picture does not flip from run to run.
+    The plane is the one in which the n differ most (principal components of the similarities, Schölkopf et al., 1998).
+    The first use lies left of the middle and above it, so that a picture does not flip from run to run.
     """
-    units = unit(vectors)
-    middle = units.mean(axis=0)
-    _, _, axes = np.linalg.svd(units - middle, full_matrices=False)
-    plane = axes[:2].T  # [W, 2]
-    plane *= np.where((units[0] - middle) @ plane * (-1, 1) < 0, -1, 1)
-    return (units - middle) @ plane, (unit(others) - middle) @ plane
+    means = similarity.mean(axis=0)
+    centred = similarity - means - means[:, None] + means.mean()
+    values, axes = np.linalg.eigh(centred.astype(np.float64))
+    plane = axes[:, ::-1][:, :2] / np.sqrt(np.maximum(values[::-1][:2], 1e-9))  # [n, 2]
+    plane = plane * np.where(centred[0] @ plane * (-1, 1) < 0, -1, 1)
+    around = others - means - others.mean(axis=1, keepdims=True) + means.mean()
+    return (centred @ plane).astype(np.float32), (around @ plane).astype(np.float32)
 
 
 def nearest_uses(similarities: Floats, places: Sequence[Occurrence], k: int) -> list[list[Neighbour]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from polyseme.text.units import Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +24,11 @@ class Occurrence:
     @property
     def word(self) -> str:
         return self.tokens[self.position]
+
+    @property
+    def as_read(self) -> Sequence[str]:
+        """The tokens as a model takes them again: those of a running text are its own units already."""
+        return self.tokens if self.text == " ".join(self.tokens) else Units(self.tokens)
 
     @property
     def marked(self) -> str:

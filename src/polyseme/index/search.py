@@ -7,7 +7,7 @@ longer than it is asked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,18 @@ Rows = npt.NDArray[np.int64]
 BLOCK_BYTES = 32 << 20
 
 
-def nearest(units: Floats, query: Floats, k: int, rows: Rows | None = None) -> tuple[Rows, npt.NDArray[np.float32]]:
+class Vectors(Protocol):
+    """Rows of length one: an array, or what computes those that are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice | Rows, /) -> Floats: ...
+
+
+def nearest(units: Vectors, query: Floats, k: int, rows: Rows | None = None) -> tuple[Rows, npt.NDArray[np.float32]]:
     """The ``k`` rows of ``units`` [R, W] with the largest cosine to ``query`` [W], and the cosines, largest first.
 
     ``units`` have length one (or zero), in float16 or float32; ``rows`` restricts the search to some of them. Of equal
@@ -35,7 +46,7 @@ def nearest(units: Floats, query: Floats, k: int, rows: Rows | None = None) -> t
     return best_rows, np.clip(best, -1.0, 1.0)
 
 
-def _blocks(units: Floats, rows: Rows | None) -> Iterator[tuple[Rows, Floats]]:
+def _blocks(units: Vectors, rows: Rows | None) -> Iterator[tuple[Rows, Floats]]:
     size = max(1, BLOCK_BYTES // (4 * units.shape[1]))
     for start in range(0, len(units) if rows is None else len(rows), size):
         if rows is None:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +36,14 @@ from polyseme.index.files import (
 )
 from polyseme.index.occurrences import Neighbour, Occurrence
 from polyseme.index.search import nearest
+from polyseme.index.stored_places import StoredPlaces
 from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.progress import Report
 from polyseme.lm.places import find_place
 from polyseme.text.readers import Document
-from polyseme.text.units import Units
+
+if TYPE_CHECKING:
+    from polyseme.senses.uses import Readout
 
 __all__ = ["Index", "Layers", "Neighbour", "Occurrence"]
 
@@ -138,6 +141,11 @@ class Index:
         return self.description.layers
 
     @property
+    def words(self) -> list[str]:
+        """Every distinct token, in the order of their first occurrence."""
+        return self._arrays.words
+
+    @property
     def sentences(self) -> int:
         """How many there are."""
         return len(self._arrays.starts) - 1
@@ -171,36 +179,71 @@ class Index:
         self,
         query: str | npt.NDArray[np.floating[Any]],
         *,
+        by: Readout | None = None,
         layer: int | None = None,
         k: int = 10,
         same_word: bool = False,
     ) -> list[Neighbour]:
-        """The ``k`` words of the text whose vectors in a layer are nearest to the query, the nearest first.
+        """The ``k`` words of the text that are used most like the query, the nearest first.
 
         ``query`` is a text with one place in brackets ("Here is your birthday [present] ."), or a vector [W].
-        ``layer`` is the highest that is here unless given. ``same_word`` looks at places of the marked word only,
-        whatever its case. The search is exact: every vector is compared.
+        ``same_word`` looks at places of the marked word only, whatever its case. ``by`` says what is compared: the
+        "word" itself, by its vectors in a ``layer`` (the highest that is here unless given; every vector is compared);
+        or what stands around it, by "place", "substitutes" or "sense" (`polyseme.senses.uses`), for texts only. Unless
+        given it is what measures best (docs/senses.md): the word, or among places of the same word the sense.
         """
-        layer = self._held(layer)
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ConfigError(f"k is {k!r}, but should be a whole number of at least 1")
+        if by is None:
+            by = "sense" if same_word and layer is None and isinstance(query, str) and self._holds_places else "word"
+        if by != "word":
+            from polyseme.senses.neighbours_by import neighbours_by
+
+            return neighbours_by(self, query, by, layer=layer, k=k, same_word=same_word)
+        layer = self._held(layer)
         vector, word = self._read_query(query, layer)
         if same_word and word is None:
             raise ConfigError("same_word needs one word in brackets, but the query is a vector or several words")
-        rows = self._rows(word) if same_word and word is not None else None
+        rows = self.rows(word) if same_word and word is not None else None
         found, cosines = nearest(self._arrays.units[layer], vector, k, rows)
         return [
             Neighbour(similarity=float(cosine), **self._place(int(row)))
             for row, cosine in zip(found, cosines, strict=True)
         ]
 
+    def nearest_places(
+        self, place: Floats, k: int, word: str | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """The ``k`` tokens in whose place what is expected is most like it, and the cosines, the largest first.
+
+        ``place``: the directions of `Encoding.place` added, [D]. Every token is compared, or every one of a ``word``.
+        """
+        return nearest(self._places, place, k, None if word is None else self.rows(word))
+
+    @property
+    def _holds_places(self) -> bool:
+        return self.elmo.config.layers in self.layers
+
+    @cached_property
+    def _places(self) -> StoredPlaces:
+        top = self._held(self.elmo.config.layers)
+        (encoding,) = self.elmo.encode_tokens([["."]])  # the boundaries of all sentences are the same
+        arrays = self._arrays
+        return StoredPlaces(
+            arrays.units[top], arrays.norms[top], arrays.starts, encoding.edges[0], self.elmo.config.directions
+        )
+
+    def occurrence(self, row: int) -> Occurrence:
+        """The token with this number."""
+        return Occurrence(**self._place(row))
+
     def occurrences(self, word: str) -> list[Occurrence]:
         """Every place of a word, whatever its case, in the order of the text."""
-        return [Occurrence(**self._place(int(row))) for row in self._rows(word)]
+        return [self.occurrence(int(row)) for row in self.rows(word)]
 
     def count(self, word: str) -> int:
         """How many places a word has, whatever its case."""
-        return len(self._rows(word))
+        return len(self.rows(word))
 
     def layers_of(self, occurrences: Sequence[Occurrence]) -> Floats:
         """Every layer of some occurrences. float32 [L+1, n, W]
@@ -215,7 +258,7 @@ class Index:
         by_sentence: dict[int, list[int]] = {}
         for number, one in enumerate(occurrences):
             by_sentence.setdefault(one.row - one.position, []).append(number)
-        sentences = (_as_read(occurrences[numbers[0]]) for numbers in by_sentence.values())
+        sentences = (occurrences[numbers[0]].as_read for numbers in by_sentence.values())
         for numbers, encoding in zip(by_sentence.values(), self.elmo.stream(sentences), strict=True):
             vectors[:, numbers] = encoding.layers[:, [occurrences[number].position for number in numbers]]
         return vectors
@@ -255,8 +298,8 @@ class Index:
             folded.setdefault(word.casefold(), []).append(number)
         return folded
 
-    def _rows(self, word: str) -> npt.NDArray[np.int64]:
-        """The tokens that are this word, in their order."""
+    def rows(self, word: str) -> npt.NDArray[np.int64]:
+        """The tokens that are this word, whatever its case, in their order."""
         posted, postings = self._arrays.posted, self._arrays.postings
         numbers = self._folded.get(word.casefold(), [])
         parts = [postings[int(posted[n]) : int(posted[n + 1])].astype(np.int64) for n in numbers]
@@ -292,11 +335,6 @@ def _documents(texts: Iterable[Item], source: str) -> Iterable[Document]:
             yield Document(str(number), item, None, source)
         else:
             yield Document(str(number), None, [list(item)], source)
-
-
-def _as_read(one: Occurrence) -> list[str]:
-    """The tokens of a sentence: a running text's are the model's own units, others came with a space between each."""
-    return one.tokens if one.text == " ".join(one.tokens) else Units(one.tokens)
 
 
 def _refuse_other_model(description: IndexDescription, elmo: Elmo) -> None:

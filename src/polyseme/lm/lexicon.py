@@ -37,6 +37,10 @@ Doubles = npt.NDArray[np.float64]
 #: such words on top. On held-out text it raised the probability of the words that stand there.
 SMOOTHING = 10
 
+#: In `Lexicon.substitute_vectors` a word counts p(w) to this power less: that "one" and "time" fit nearly everywhere
+#: says little about a place. Chosen on labelled words (docs/senses.md).
+RARE_FIRST = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Substitute:
@@ -81,7 +85,12 @@ class Lexicon:
         bias = np.asarray(self._softmax.bias, np.float64)
         joint = 2 * bias - self._prior if self._elmo.config.bidirectional else bias.copy()
         joint[self._specials] = -np.inf
-        return joint.astype(np.float32)
+        return (joint - RARE_FIRST * self._prior).astype(np.float32)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """The direction of every word's row in the softmax, around the mean row. [V, D]"""
+        return unit(self._weight - self._weight.mean(axis=0))
 
     def nearness(self, word: str) -> Floats:
         """The cosine of every word's row in the softmax with that of a word, around the mean row. [V]
@@ -91,8 +100,7 @@ class Lexicon:
         number = self.find(word)
         if number is None:
             return np.zeros(len(self.words), np.float32)
-        rows = unit(self._weight - self._weight.mean(axis=0))
-        cosines: Floats = rows @ rows[number]
+        cosines: Floats = self.rows @ self.rows[number]
         return cosines
 
     def frequent(self, count: int) -> npt.NDArray[np.int64]:
@@ -144,7 +152,7 @@ class Lexicon:
         ]
 
     def substitute_vectors(self, states: Floats) -> SubstituteVectors:
-        """The states of n places [n, W] → the likeliest words of each.
+        """The states of n places [n, W] → the likeliest words of each, frequent words a little less (RARE_FIRST).
 
         Both directions share the softmax, so that one product with the sum of the two states gives every word's joint
         logit; its normaliser is the same for all words of a place and falls out.
@@ -164,7 +172,7 @@ class Lexicon:
                 self._log_softmax(states[:, :size]),
                 self._log_softmax(states[:, size:]) if states.shape[1] > size else None,
             )
-            joint = self.distributions(found).astype(np.float32)
+            joint = (self.distributions(found) - RARE_FIRST * self._prior).astype(np.float32)
         else:
             both = states.reshape(len(states), -1, size).sum(axis=1)  # [n, D]
             joint = both @ self._weight.T

@@ -76,8 +76,8 @@ def _answers(index: Index, question: str) -> dict[str, Any]:
     """The nearest places of any word, and of the word itself."""
     return {
         "question": question,
-        "any_word": _places(index.neighbours(question, k=PLACES)),
-        "this_word": _places(index.neighbours(question, k=SAME_WORD_PLACES, same_word=True)),
+        "any_word": _places(index.neighbours(question, by="word", k=PLACES)),
+        "this_word": _places(index.neighbours(question, by="word", k=SAME_WORD_PLACES, same_word=True)),
     }
 
 

@@ -19,7 +19,7 @@ MOST_GROUPS = 6
 #: Fewer uses than this are no group of their own.
 SMALLEST = 3
 #: Below this modularity the uses are one cloud, not several. Few uses reach little more, even of two clear senses.
-CLEAR = 0.01
+CLEAR = 0.02
 RESTARTS = 6
 ROUNDS = 50
 

@@ -13,10 +13,12 @@ from polyseme.elmo import Elmo, Item
 from polyseme.embed.passages import Passage, Shard, read_passages
 from polyseme.index.occurrences import Occurrence
 from polyseme.jobs.progress import working
-from polyseme.text.readers import Document, read_documents
+from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
 
 #: Sentences beyond this many tokens are left out: what stands far away says little, and they are mostly lists.
 LONGEST = 200
+#: Lines of a plain text that count as one document, unless an empty line ends it before.
+BLOCK_LINES = 100
 
 
 @dataclass(slots=True)
@@ -26,30 +28,60 @@ class WordSample:
     most: int
     total: int = 0
     kept: list[Occurrence] = made(default_factory=list)
+    blocks: list[int] = made(default_factory=list)  #: the document of each that was kept, see `Blocks`
 
-    def offer(self, one: Occurrence, random: np.random.Generator) -> None:
+    def offer(self, one: Occurrence, random: np.random.Generator, block: int = 0) -> None:
         self.total += 1
         if len(self.kept) < self.most:
             self.kept.append(one)
+            self.blocks.append(block)
         elif (slot := int(random.integers(self.total))) < self.most:
-            self.kept[slot] = one
+            self.kept[slot], self.blocks[slot] = one, block
+
+    def sort(self) -> None:
+        """In the order of the text."""
+        order = sorted(range(len(self.kept)), key=lambda number: (self.kept[number].row, self.kept[number].position))
+        self.kept, self.blocks = [self.kept[number] for number in order], [self.blocks[number] for number in order]
+
+
+@dataclass(slots=True)
+class Blocks:
+    """Documents as they pass by; ``number`` is that of the block which the last one belongs to.
+
+    What stands in one block may be about one thing. A block is a document, or in plain text, where lines are documents,
+    a run of up to ``size`` lines between two empty ones.
+    """
+
+    documents: Iterable[Document]
+    size: int = 1
+    number: int = 0
+
+    def __iter__(self) -> Iterator[Document]:
+        held, source = 0, None
+        for document in self.documents:
+            is_blank = document.text is not None and not document.text.strip()
+            if is_blank or held == self.size or document.source != source:
+                self.number, held, source = self.number + 1, 0, document.source
+            held += 1
+            yield document
 
 
 def sample_words(
-    elmo: Elmo, words: Sequence[str], documents: Iterable[Document], most: int, *, seed: int = 0
+    elmo: Elmo, words: Sequence[str], documents: Iterable[Document], most: int, *, seed: int = 0, block: int = 1
 ) -> dict[str, WordSample]:
     """The occurrences of each word, whatever its case, in the order of the text; memory does not grow with the text."""
     samples = {word: WordSample(most) for word in words}
     wanted = {word.casefold(): sample for word, sample in samples.items()}
     randoms = {word: np.random.default_rng([seed, number]) for number, word in enumerate(wanted)}
-    holding = (one for one in documents if _may_hold(one, wanted))
+    blocks = Blocks(documents, block)
+    holding = (one for one in blocks if _may_hold(one, wanted))
     for number, passage in enumerate(read_passages(holding, elmo.split, shard=Shard())):
         if len(passage.tokens) <= LONGEST:
             for position, token in enumerate(passage.tokens):
                 if (folded := token.casefold()) in wanted:
-                    wanted[folded].offer(_occurrence(passage, number, position), randoms[folded])
+                    wanted[folded].offer(_occurrence(passage, number, position), randoms[folded], blocks.number)
     for sample in samples.values():
-        sample.kept.sort(key=lambda one: (one.row, one.position))
+        sample.sort()
     return samples
 
 
@@ -72,7 +104,8 @@ def sample_files(
                 if number % 1000 == 0:
                     work.advance(1000, note=f"{number:,} lines")
 
-        return sample_words(elmo, words, counted(), most, seed=seed)
+        plain = any(kind_of(source, kind) == "txt" for source in expand_inputs(inputs))
+        return sample_words(elmo, words, counted(), most, seed=seed, block=BLOCK_LINES if plain else 1)
 
 
 def as_documents(texts: str | Iterable[Item], source: str = "memory") -> Iterator[Document]:

@@ -23,8 +23,8 @@ from polyseme.senses.clusters import Labels, find_groups
 from polyseme.senses.collect import as_documents, sample_files, sample_words
 from polyseme.senses.projection import Plane, fit_plane
 from polyseme.senses.sense import lexicon_or_none
-from polyseme.senses.sense_names import name_groups
-from polyseme.senses.uses import Uses, read_uses
+from polyseme.senses.sense_names import name_groups, words_around
+from polyseme.senses.uses import Uses, WordWeights, read_uses
 
 #: Occurrences on a map; of more, some are drawn.
 MOST_POINTS = 300
@@ -39,6 +39,7 @@ class SenseGroup:
     names: tuple[str, ...]  #: words that could stand in their places; none where the model has no softmax
     share: float  #: of the occurrences on the map
     occurrences: tuple[Occurrence, ...]  #: the clearest first: like its own group and unlike the others
+    around: tuple[str, ...] = ()  #: words that stand around its occurrences, and not around the others
 
     @property
     def sentences(self) -> list[str]:
@@ -89,15 +90,11 @@ def map_occurrences(elmo: Elmo, word: str, occurrences: Sequence[Occurrence], to
     """The map of some occurrences of a word; at least one."""
     alike = same_spelling(word, occurrences)
     chosen = [alike[number] for number in spread(len(alike), MOST_POINTS)]
-    lexicon = lexicon_or_none(elmo)
-    uses = read_uses(elmo, places_of(chosen), lexicon)
+    places = places_of(chosen)
+    uses = read_uses(elmo, places, lexicon_or_none(elmo))
     similarity = uses.similarities(uses, "sense")
     labels = find_groups(similarity)
-    named = (
-        name_groups(word, labels, uses.substitutes, lexicon)
-        if lexicon is not None and uses.substitutes is not None
-        else [()] * (int(labels.max()) + 1)
-    )
+    named = describe_groups(elmo, word, labels, places, uses)
     plane = fit_plane(uses.word)
     return SenseMap(
         word=word,
@@ -107,23 +104,48 @@ def map_occurrences(elmo: Elmo, word: str, occurrences: Sequence[Occurrence], to
         plane=plane,
         points=plane.place(uses.word),
         labels=labels,
-        groups=tuple(_group(names, number, labels, similarity, chosen) for number, names in enumerate(named)),
+        groups=tuple(_group(called, number, labels, similarity, chosen) for number, called in enumerate(named)),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class GroupNames:
+    """What a group is called: nothing where the model has no softmax."""
+
+    names: tuple[str, ...] = ()  #: words that could stand in its places
+    around: tuple[str, ...] = ()  #: words that do stand around them
+
+
+def describe_groups(elmo: Elmo, word: str, labels: Labels, places: Sequence[Place], uses: Uses) -> list[GroupNames]:
+    """For each group, what tells it from the others."""
+    lexicon = lexicon_or_none(elmo)
+    if lexicon is None or uses.substitutes is None:
+        return [GroupNames()] * (int(labels.max()) + 1)
+    names = name_groups(word, labels, uses.substitutes, lexicon)
+    around = words_around(word, labels, places, lexicon, WordWeights(elmo.vocabulary))
+    return [GroupNames(*both) for both in zip(names, around, strict=True)]
+
+
 def places_of(occurrences: Iterable[Occurrence]) -> list[Place]:
-    return [Place(one.tokens, one.position, one.position + 1) for one in occurrences]
+    return [Place(one.as_read, one.position, one.position + 1) for one in occurrences]
 
 
 def _group(
-    names: tuple[str, ...], number: int, labels: Labels, similarity: Floats, occurrences: Sequence[Occurrence]
+    called: GroupNames, number: int, labels: Labels, similarity: Floats, occurrences: Sequence[Occurrence]
 ) -> SenseGroup:
+    ordered = clearest_first(number, labels, similarity)
+    members = tuple(occurrences[one] for one in ordered)
+    return SenseGroup(called.names, len(ordered) / len(labels), members, called.around)
+
+
+def clearest_first(number: int, labels: Labels, similarity: Floats) -> list[int]:
+    """The members of a group, those first that are like their own group and unlike the others."""
     members, others = np.flatnonzero(labels == number), np.flatnonzero(labels != number)
     clear = similarity[np.ix_(members, members)].mean(axis=1)
     if len(others):
         clear = clear - similarity[np.ix_(members, others)].mean(axis=1)
-    ordered = members[np.argsort(-clear, kind="stable")]
-    return SenseGroup(names, len(members) / len(labels), tuple(occurrences[one] for one in ordered.tolist()))
+    ordered: list[int] = members[np.argsort(-clear, kind="stable")].tolist()
+    return ordered
 
 
 def find_occurrences(word: str, index: Index) -> list[Occurrence]:

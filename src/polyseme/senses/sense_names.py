@@ -8,15 +8,17 @@ words that tell a group equally well, the one that is more like the word itself 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.encoding import Floats
+from polyseme.encoding import Floats, unit
 from polyseme.lm.lexicon import Lexicon
+from polyseme.lm.places import Place
 from polyseme.lm.substitute_vectors import SubstituteVectors
 from polyseme.senses.clusters import Labels
+from polyseme.senses.uses import WordWeights
 
 NAMES = 4
 #: A name stands among the substitutes of at least this share of a group's places.
@@ -58,15 +60,51 @@ def telling(weights: Floats) -> Floats:
     return difference
 
 
-def _names(word: str, scores: npt.NDArray[np.float32], words: Sequence[str]) -> tuple[str, ...]:
+def words_around(
+    word: str, labels: Labels, places: Sequence[Place], lexicon: Lexicon, weights: WordWeights
+) -> list[tuple[str, ...]]:
+    """Words of each group's own sentences that belong to it rather than to the others, the most telling first.
+
+    A word belongs to a group as far as its row in the softmax is like the weighted mean row of the other words around
+    the group's uses, more than like that of any other group.
+    """
+    count = int(labels.max()) + 1
+    sums = np.zeros((count, lexicon.rows.shape[1]), np.float32)  # [groups, D]
+    found: list[dict[str, tuple[int, Floats]]] = [{} for _ in range(count)]
+    for label, place in zip(labels.tolist(), places, strict=True):
+        around = [*place.tokens[: place.begin], *place.tokens[place.end :]]
+        for token, weight in zip(around, weights.of(around).tolist(), strict=True):
+            number = lexicon.find(token)
+            if number is not None and token.isalpha() and token == token.lower():
+                part = weight * lexicon.rows[number]
+                sums[label] += part
+                found[label][token] = (number, found[label].get(token, (number, 0 * part))[1] + part)
+    means, named = unit(sums), list[tuple[str, ...]]()
+    for label, tokens in enumerate(found):
+        scores = dict[str, float]()
+        for token, (number, own) in tokens.items():
+            cosines = means @ lexicon.rows[number]
+            others = max((float(cosines[one]) for one in range(count) if one != label), default=0.0)
+            rest = unit((sums[label] - own)[None])[0]  # a word says nothing of how like itself it is
+            scores[token] = float(weights.of([token])[0]) * (float(rest @ lexicon.rows[number]) - others)
+        named.append(_first_names(word, sorted(scores, key=lambda token: -scores[token])))
+    return named
+
+
+def _first_names(word: str, ordered: Iterable[str]) -> tuple[str, ...]:
+    """The first that are no forms of the word or of each other."""
     found: list[str] = []
-    for number in np.argsort(-scores, kind="stable")[: 50 * NAMES].tolist():
-        name = words[number]
-        if len(found) == NAMES or scores[number] <= 0:
+    for name in ordered:
+        if len(found) == NAMES:
             break
-        if name[0].isalpha() and not any(_same(name, other) for other in (word, *found)):
+        if not any(_same(name, other) for other in (word, *found)):
             found.append(name)
     return tuple(found)
+
+
+def _names(word: str, scores: npt.NDArray[np.float32], words: Sequence[str]) -> tuple[str, ...]:
+    best = np.argsort(-scores, kind="stable")[: 50 * NAMES].tolist()
+    return _first_names(word, (words[number] for number in best if scores[number] > 0 and words[number][0].isalpha()))
 
 
 def _same(one: str, other: str) -> bool:

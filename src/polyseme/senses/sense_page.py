@@ -54,9 +54,10 @@ def _card(group: SenseGroup, number: int) -> str:
     shown = list({one.marked: one for one in group.occurrences}.values())[:SHOWN]
     items = "".join(f"<li>{_marked(one)}</li>" for one in shown)
     names = " · ".join(group.names) or f"group {number + 1}"
+    beside = escape(f", beside {', '.join(group.around)}") if group.around else ""
     return (
         f'<div class="card" style="--shade: {_colour(number)}"><h2>{escape(names)} '
-        f"<small>{group.share:.0%}</small></h2><ol>{items}</ol></div>"
+        f"<small>{group.share:.0%}{beside}</small></h2><ol>{items}</ol></div>"
     )
 
 

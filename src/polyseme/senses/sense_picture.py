@@ -55,6 +55,10 @@ def _draw(figure: Any, found: SenseMap) -> None:
         names = " · ".join(group.names) or f"group {number + 1}"
         right.scatter([0.012], [y], s=50, color=COLOURS[number], marker=MARKERS[number], linewidths=0)
         right.text(0.035, y, f"{names}  {group.share:.0%}", color=COLOURS[number], fontweight="bold", va="center")
+        if group.around:
+            right.text(
+                0.99, y, f"beside {', '.join(group.around[:3])}", color=FAINT, fontsize=9, va="center", ha="right"
+            )
         shown = list({one.marked: one for one in group.occurrences}.values())[:SENTENCES]
         for line, one in enumerate(shown, start=1):
             before, word, after = one.text[: one.span[0]], one.text[slice(*one.span)], one.text[one.span[1] :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from polyseme.errors import InputError
 from polyseme.text.tokenization import language_code
 
 DATA = Path(__file__).parent / "data"
@@ -15,3 +16,11 @@ def shipped_text(lang: str) -> Path | None:
     """A small text in the public domain, one sentence a line; None for a language that has none."""
     path = DATA / f"text-{language_code(lang)}.txt"
     return path if path.is_file() else None
+
+
+def needed_text(lang: str) -> Path:
+    """The same, for whoever cannot do without."""
+    path = shipped_text(lang)
+    if path is None:
+        raise InputError(f"no text of the language {lang!r} comes with polyseme; name one of your own")
+    return path

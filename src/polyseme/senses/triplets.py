@@ -49,6 +49,17 @@ def triplet_accuracy(similarity: Floats, senses: Sequence[str]) -> float:
     return right / total
 
 
+def nearest_accuracy(similarity: Floats, senses: Sequence[str]) -> float:
+    """The share of uses whose nearest other use has the same sense; of several equally near, the share of them."""
+    names = np.asarray(senses)
+    right = 0.0
+    for number, row in enumerate(similarity):
+        others = np.arange(len(row)) != number
+        nearest = others & (row >= row[others].max() - TIE)
+        right += float((names[nearest] == names[number]).mean())
+    return right / len(names)
+
+
 def mean_interval(values: Sequence[float] | npt.NDArray[np.float64], seed: int = 0) -> Interval:
     """The mean of some values with its bootstrap interval (percentiles); the same values give the same interval."""
     every = np.asarray(values, np.float64)

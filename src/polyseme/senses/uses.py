@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.elmo import Elmo
-from polyseme.encoding import Encoding, Floats, unit
+from polyseme.encoding import Encoding, Floats, add_directions, unit
 from polyseme.errors import ConfigError
 from polyseme.lm.lexicon import Lexicon
 from polyseme.lm.places import Place
@@ -29,9 +29,9 @@ from polyseme.text.vocabulary import Vocabulary
 
 Readout = Literal["word", "place", "sentence", "substitutes", "sense"]
 
-#: What each readout's cosine counts for in "sense": the best of the weights that were compared on the choosing half of
-#: senses.tsv (benchmarks/senses.py). A model without a softmax has place and sentence alone.
-SENSE_WEIGHTS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.3, "sentence": 0.3}
+#: What each readout's cosine counts for in "sense"; a model without a softmax has the last two. Chosen together with
+#: the grouping, on the choosing halves of senses.tsv, of pseudo-words and of SemCor's lemmas (docs/senses.md).
+SENSE_WEIGHTS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.15, "sentence": 0.15}
 
 #: A word weighs A / (A + p(word)) in the mean of a sentence (Arora et al., 2017): as frequent as this, one half.
 HALF_WEIGHT = 1e-3
@@ -77,12 +77,7 @@ class Uses:
         if by == "word":
             vectors: Floats = self.word[layer]
             return vectors
-        return self._folded(self.place if by == "place" else self.sentence)
-
-    def _folded(self, vectors: Floats) -> Floats:
-        """Forward plus backward: both speak to one softmax, so they lie in one space. [n, W] → [n, D]"""
-        folded: Floats = vectors.reshape(len(vectors), self.directions, -1).sum(axis=1)
-        return folded
+        return add_directions(self.place if by == "place" else self.sentence, self.directions)
 
 
 def checked_readout(by: str) -> Readout:

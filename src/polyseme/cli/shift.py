@@ -1,0 +1,166 @@
+"""polyseme shift: how the meaning of words changed from one text to another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyseme.cli.options import Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, State, keep_existing
+from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from polyseme.senses.text_shift import Shift
+    from polyseme.senses.word_shift import WordShift
+
+#: Words whose senses are told on a terminal, and the change of a share that is worth telling.
+TOLD, WORTH = 3, 0.1
+AROUND = 50
+
+
+def shift(
+    before: Annotated[str, typer.Argument(help="A text, or the folder of an index.", metavar="BEFORE")],
+    after: Annotated[str, typer.Argument(help="The text, or index, to compare it with.", metavar="AFTER")],
+    words: Annotated[
+        str | None,
+        typer.Option(help="The words, with commas between, or a file with one a line.", metavar="WORD,…|FILE"),
+    ] = None,
+    most_words: Annotated[
+        int, typer.Option(help="Without --words: how many frequent words of both texts are compared.", min=1)
+    ] = 200,
+    uses: Annotated[int, typer.Option(help="Uses of a word that are looked at in each text.", min=5)] = 100,
+    model: Model = "en",
+    options_file: OptionsFile = None,
+    field: Field = None,
+    kind: Kind = None,
+    lang: Lang = None,
+    state: State = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Keep the work in a folder: results, and what --resume needs.", metavar="DIR")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the most changed words.", metavar="FILE.png")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was begun in --out.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
+    overwrite: Overwrite = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare what words mean in two texts: which changed most, and which senses came and went.
+
+    Words are ranked by the average pairwise distance of their uses, less what chance would give two texts that are used
+    alike. p is from shuffling documents between the texts; q is p after accounting for the number of words: call those
+    changed whose q is below 0.05. In a pipe: tab-separated lines.
+
+    Examples:
+
+      polyseme shift novels.txt news.txt --words bank,present
+
+      polyseme shift 1900.txt 2000.txt --words words.txt --out changes --picture changes.png
+    """
+    if picture is not None and picture.suffix.lower() != ".png":
+        raise typer.BadParameter(f"{picture} should end in .png", param_hint="--picture")
+    if resume and out is None:
+        raise typer.BadParameter("there is nothing to go on with: name the folder with --out", param_hint="--resume")
+    keep_existing(picture, overwrite=overwrite)
+    from polyseme.elmo import Elmo
+    from polyseme.senses.shift_estimate import estimate_shift
+    from polyseme.senses.shift_picture import save_shift_picture
+    from polyseme.senses.text_shift import compare_texts
+
+    elmo = Elmo.from_pretrained(model, options=options_file, lang=lang, state=state)
+    asked = _words(words)
+    if estimate:
+        told = estimate_shift(elmo, before, after, asked, most_words=most_words, most_uses=uses, kind=kind, field=field)
+        typer.echo(told)
+        return
+    try:
+        found = compare_texts(
+            elmo,
+            before,
+            after,
+            asked,
+            folder=out,
+            most_words=most_words,
+            most_uses=uses,
+            kind=kind,
+            field=field,
+            resume=resume,
+            overwrite=overwrite,
+        )
+    except KeyboardInterrupt:
+        if out is not None and not quiet:
+            typer.echo("interrupted; go on with the same command and --resume", err=True)
+        raise
+    if picture is not None:
+        save_shift_picture(found, picture)
+    if not quiet:
+        for reason in found.left_out.values():
+            typer.echo(f"left out: {reason}", err=True)
+    if as_json:
+        typer.echo(json.dumps(found.told(), ensure_ascii=False, indent=2))
+    elif on_terminal():
+        _print(found)
+    else:
+        header = ("word", "before", "after", "APD", "low", "high", "excess", "prototypes", "JSD", "p", "q")
+        print_tsv(header, (_row(word, found.q[word.word]) for word in found.words))
+
+
+def _words(given: str | None) -> list[str]:
+    if given is None:
+        return []
+    if Path(given).is_file():
+        found = Path(given).read_text(encoding="utf-8-sig").split()
+    else:
+        found = [word.strip() for word in given.split(",") if word.strip()]
+    if not found:
+        raise typer.BadParameter(f"there is no word in {given!r}", param_hint="--words")
+    return found
+
+
+def _row(word: WordShift, q: float) -> tuple[object, ...]:
+    one = word.measures["APD"]
+    others = (word.measures["prototypes"].value, word.measures["JSD"].value)
+    return (word.word, *word.totals, one.value, one.low, one.high, one.excess, *others, one.p, q)
+
+
+def _print(found: Shift) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.text import Text
+
+    table = new_table("word", "before", "after", "distance", "by chance", "95 % interval", "p", "q", left=("word",))
+    for word in found.words:
+        one, q = word.measures["APD"], found.q[word.word]
+        name = f"[bold]{escape(word.word)}[/bold]" if q < 0.05 else escape(word.word)
+        interval = f"{one.low:.2f} to {one.high:.2f}"
+        figures = (f"{one.value:.3f}", f"{one.chance:.3f}", interval, f"{one.p:.3f}", f"{q:.3f}")
+        table.add_row(name, f"{word.totals[0]:,}", f"{word.totals[1]:,}", *figures)
+    print_table(table)
+    console = Console(highlight=False)
+    for word in [word for word in found.words if found.q[word.word] < 0.05][:TOLD]:
+        console.print(Text.assemble("\n", (word.word, "bold")))
+        for sense in word.senses:
+            if abs(sense.change) < WORTH:
+                continue
+            came = sense.change > 0
+            title = " · ".join(sense.names) or "a group of uses"
+            share = f"  {sense.before:.0%} → {sense.after:.0%}  "
+            beside = f"  beside {', '.join(sense.around)}" if sense.around else ""
+            console.print(Text.assemble((share, "dim"), (title, "green" if came else "red"), (beside, "dim")))
+            for sentence in (sense.sentences_after if came else sense.sentences_before)[:2]:
+                console.print(Text("      ").append(_cut(sentence)), soft_wrap=True)
+
+
+def _cut(marked: str) -> Text:
+    from rich.text import Text
+
+    from polyseme.target import split_at_target
+
+    before, word, after = split_at_target(marked)
+    before = "…" + before[-AROUND:] if len(before) > AROUND else before
+    after = after[:AROUND] + "…" if len(after) > AROUND else after
+    return Text.assemble(before, (word, "cyan"), after)
