@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from induction import PSEUDO_USES, halves_by_name, score_methods, semcor_words
+from neighbour_precision import measure_any_word, same_word_figures
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.formats.bundled import bundled_models
@@ -28,8 +29,10 @@ from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.triplets import mean_interval, triplet_accuracy
 from polyseme.senses.uses import Uses, read_uses
 from pseudo_words import USES, LabelledUses, make_pseudo_words, read_sentences
+from sense_speed import measure_speed
 from senses_page import write_page
 from shared_data import DATA
+from shift_figures import measure_shifts
 from wsd_readouts import measure_wsd
 
 Figures = dict[str, Any]
@@ -137,10 +140,26 @@ def estimates(shares: dict[str, list[float]]) -> Figures:
     }
 
 
+def measure_neighbours(elmo: Elmo, data: Path) -> Figures:
+    """How often the nearest use has the right sense: among uses of the same word, and of any word."""
+    halves = dict(zip(("choosing", "reporting"), split_halves(read_senses(lang=language_of(elmo))), strict=True))
+    found: Figures = {}
+    for half, words in halves.items():
+        labelled = labelled_words(elmo, words)
+        every = read_uses(elmo, [place for word in labelled for place in word.places], lexicon_or_none(elmo))
+        found[half] = estimates(same_word_figures(every, labelled))
+    there = elmo.lang == "en" and (data / "wsd").exists()
+    found["any word"] = measure_any_word(elmo, data / "wsd") if there else f"left out: no {data}/wsd, or not English"
+    return found
+
+
 PARTS: dict[str, Callable[[Elmo, Path], Figures | str]] = {
     "readouts": measure_readouts,
+    "neighbours": measure_neighbours,
     "induction": measure_induction,
+    "speed": measure_speed,
     "wsd": measure_wsd,
+    "shift": measure_shifts,
 }
 
 
@@ -153,6 +172,7 @@ def measure(models: Sequence[str], parts: Sequence[str], data: Path) -> Figures:
             began, cpu = time.perf_counter(), time.process_time()
             found[model][part] = PARTS[part](elmo, data)
             spent = {"seconds": round(time.perf_counter() - began, 1), "cpu": round(time.process_time() - cpu, 1)}
+            found[model].setdefault("spent", {})[part] = spent
             print(f"{model}: {part}, {spent['seconds']} s, {spent['cpu']} s of CPU", flush=True)
     return found
 
@@ -181,20 +201,25 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=RESULTS)
     options = parser.parse_args()
     for model in options.model or list(bundled_models()):
-        found = measure([model], options.only, options.data)
-        if "readouts" in options.only:
-            print_readouts(found)
-        save(found, options.json)
+        for part in options.only:  # what is measured is kept, though a later part may be stopped
+            found = measure([model], [part], options.data)
+            if part == "readouts":
+                print_readouts(found)
+            save(found, options.json)
 
 
 def save(found: Figures, path: Path) -> None:
     """Beside what the file has: other models, and parts that were not measured now, stay as they were."""
     earlier = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    every = {**earlier, **{model: {**earlier.get(model, {}), **figures} for model, figures in found.items()}}
+    every = {**earlier, **{model: _beside(earlier.get(model, {}), figures) for model, figures in found.items()}}
     with replace_when_complete(path) as file:
         file.write((json.dumps(every, indent=1, ensure_ascii=False) + "\n").encode())
     if path == RESULTS:
         write_page(every)
+
+
+def _beside(earlier: Figures, now: Figures) -> Figures:
+    return {**earlier, **now, "spent": {**earlier.get("spent", {}), **now.get("spent", {})}}
 
 
 if __name__ == "__main__":

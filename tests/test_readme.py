@@ -13,7 +13,7 @@ import pytest
 from helpers.command_line import parse, polyseme
 from helpers.paths import ROOT
 from models_page import MODELS, card_table
-from polyseme.demo.study import WORDS
+from polyseme.demo.chosen_words import pair_of
 from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.target import read_target
 
@@ -41,7 +41,7 @@ def after_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder that `polyseme demo` leaves."""
     monkeypatch.chdir(tmp_path)
     Path("demo-output").mkdir()
-    lines = [read_target(example.marked)[0] for pair in WORDS["en"].values() for example in pair]
+    lines = [read_target(example.marked)[0] for word in ("present", "bank") for example in pair_of("en", word)]
     Path("demo-output/sentences.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     polyseme("embed", "demo-output/sentences.txt", "--out", "demo-output/vectors.h5")
 
