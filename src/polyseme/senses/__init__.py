@@ -7,13 +7,29 @@ from typing import TYPE_CHECKING
 from polyseme.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from polyseme.lm.places import find_place as find_place
     from polyseme.senses.labelled import AmbiguousWord as AmbiguousWord
     from polyseme.senses.labelled import SenseReport as SenseReport
     from polyseme.senses.labelled import read_senses as read_senses
     from polyseme.senses.labelled import tell_apart as tell_apart
+    from polyseme.senses.shift_measures import false_discovery as false_discovery
+    from polyseme.senses.shipped import shipped_text as shipped_text
+    from polyseme.senses.text_shift import Shift as Shift
+    from polyseme.senses.text_shift import compare_texts as compare_texts
+    from polyseme.senses.triplets import nearest_accuracy as nearest_accuracy
+    from polyseme.senses.uses import read_uses as read_uses
+    from polyseme.senses.word_shift import WordShift as WordShift
+    from polyseme.senses.word_shift import word_shift as word_shift
 
 _HOME = {
+    "polyseme.lm.places": ("find_place",),
     "polyseme.senses.labelled": ("AmbiguousWord", "SenseReport", "read_senses", "tell_apart"),
+    "polyseme.senses.shift_measures": ("false_discovery",),
+    "polyseme.senses.shipped": ("shipped_text",),
+    "polyseme.senses.text_shift": ("Shift", "compare_texts"),
+    "polyseme.senses.triplets": ("nearest_accuracy",),
+    "polyseme.senses.uses": ("read_uses",),
+    "polyseme.senses.word_shift": ("WordShift", "word_shift"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)
