@@ -84,11 +84,12 @@ for name in ("vectors.bin", "vectors.txt"):
     "onnx": Trial(
         ("onnxruntime", "onnx"),
         """
+from pathlib import Path
 import numpy as np, onnxruntime
 from polyseme import Elmo
 from polyseme.export.onnx_graph import write_onnx
 elmo = Elmo.from_pretrained()
-write_onnx(elmo.stored, "model.onnx")
+write_onnx(elmo.stored, Path("model.onnx"))
 session = onnxruntime.InferenceSession("model.onnx", providers=["CPUExecutionProvider"])
 tokens = ("He sat on the bank of the river and counted his birthday presents . " * 9).split()[:126]
 ids = np.asarray(elmo.stored.indexer.batch([tokens])[0], np.int64)

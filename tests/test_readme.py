@@ -16,6 +16,7 @@ from models_page import MODELS, card_table
 from polyseme.demo.chosen_words import pair_of
 from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.target import read_target
+from readme import figures
 
 PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
 
@@ -77,13 +78,19 @@ def test_every_command_parses(page: str, command: str) -> None:
 
 
 def test_the_readme_comes_to_a_vector_on_one_screen() -> None:
-    """Two commands, three lines of Python, one command for a file, the picture."""
+    """The install, eight lines of Python, one command for a file, the picture; then make demo and make test."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    first = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)[:3]
-    assert [language for language, _ in first] == ["bash", "python", "bash"]
-    assert [line.split("#")[0].strip() for line in first[0][1].splitlines()] == ["make demo", "make test"]
-    assert [len([line for line in block.splitlines() if line]) for _, block in first[1:]] == [3, 1]
+    first = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)[:4]
+    assert [language for language, _ in first] == ["bash", "python", "bash", "bash"]
+    assert first[0][1].startswith("pip install .")
+    assert [len(block.splitlines()) for _, block in first[1:3]] == [8, 1]
+    assert [line.split("#")[0].strip() for line in first[3][1].splitlines()] == ["make demo", "make test"]
     assert text[: text.index("](docs/senses.png)")].count("\n") < 35
+
+
+def test_the_figures_of_the_readme_are_those_of_the_result_files() -> None:
+    written = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- figures: begin -->\n")[2]
+    assert written.partition("\n<!-- figures: end -->")[0] == figures(), "run: python benchmarks/readme.py"
 
 
 def anchors(page: Path) -> set[str]:
