@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -203,13 +204,10 @@ def _run(
         last = progress
         show(progress)
 
-    try:
+    with _resumable(quiet):
         summary = embed_files(
             inputs, out, elmo, options, shard=share, resume=resume, overwrite=overwrite, progress=note
         )
-    except KeyboardInterrupt:
-        _say_how_to_go_on(quiet)
-        raise
     if stats:
         _print_stats(elmo, last.tokens, time.monotonic() - began)
     if not quiet:
@@ -231,20 +229,23 @@ def _run_in_processes(
     from polyseme.embed.passages import Shard
     from polyseme.embed.processes import embed_in_processes
 
-    try:
+    with _resumable(quiet):
         summary = embed_in_processes(
             inputs, out, load_model, options, processes=processes, threads=threads, resume=resume, overwrite=overwrite
         )
-    except KeyboardInterrupt:
-        _say_how_to_go_on(quiet)
-        raise
     if not quiet:
         typer.echo(_outcome(summary, out, Shard()), err=True)
 
 
-def _say_how_to_go_on(quiet: bool) -> None:
-    if not quiet:
-        typer.echo("interrupted; go on with the same command and --resume", err=True)
+@contextmanager
+def _resumable(quiet: bool) -> Iterator[None]:
+    """Whoever interrupts it is told how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not quiet:
+            typer.echo("interrupted; go on with the same command and --resume", err=True)
+        raise
 
 
 def _run_to_pipe(

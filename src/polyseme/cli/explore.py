@@ -7,24 +7,14 @@ from typing import Annotated
 
 import typer
 
-from polyseme.cli.options import OptionsFile, Overwrite, Quiet, Threads
+from polyseme.cli.options import OptionsFile, Overwrite, Quiet, ShownIndexes, ShownModels, Threads
 
 
 def explore(
     export: Annotated[Path, typer.Option(help="The folder that the site is written into.", metavar="DIR")],
-    model: Annotated[
-        list[str] | None,
-        typer.Option(help="A model; may be given again. All that are bundled unless given.", show_default=False),
-    ] = None,
+    model: ShownModels = None,
     options_file: OptionsFile = None,
-    index: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A folder of polyseme index; may be given again. A small text that is shipped unless given.",
-            metavar="DIR",
-            show_default=False,
-        ),
-    ] = None,
+    index: ShownIndexes = None,
     words: Annotated[
         str | None,
         typer.Option(help="Words to show, with commas between. Fifty ambiguous ones a language unless given."),

@@ -13,6 +13,21 @@ _MODELS = "A name (en; polyseme models lists all), a folder, a file, an address 
 Model = Annotated[str, typer.Option(help=_MODELS)]
 ModelArgument = Annotated[str, typer.Argument(help=_MODELS, metavar="MODEL")]
 OptionalModel = Annotated[str | None, typer.Argument(help=_MODELS, metavar="MODEL")]
+ShownModels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model", help=f"{_MODELS} May be given again; all that are bundled unless given.", show_default=False
+    ),
+]
+ShownIndexes = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--index",
+        help="A folder of polyseme index; may be given again. A small text that is shipped unless given.",
+        metavar="DIR",
+        show_default=False,
+    ),
+]
 MarkedText = Annotated[
     str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."', metavar="TEXT")
 ]

@@ -44,7 +44,7 @@ def score(
     field: Field = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
 ) -> None:
-    """Score how likely each word of a text is, given what stands before it and given what stands after it.
+    """Say how likely each word of a text is, given what stands before it and given what stands after it.
 
     Log-probabilities are in nats, surprisal and entropy in bits. Totals and perplexities leave out words that have no
     figure. A model whose card says "unit: morpheme" scores morphemes, also where words were given. In a pipe:

@@ -7,27 +7,13 @@ from typing import Annotated
 
 import typer
 
-from polyseme.cli.options import Device, OptionsFile, State, Threads
+from polyseme.cli.options import Device, OptionsFile, ShownIndexes, ShownModels, State, Threads
 
 
 def serve(
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A name, a folder, a file, an address or a hub id; may be given again. All that are bundled unless "
-            "given.",
-            show_default=False,
-        ),
-    ] = None,
+    model: ShownModels = None,
     options_file: OptionsFile = None,
-    index: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A folder of polyseme index; may be given again. A small text that is shipped unless given.",
-            metavar="DIR",
-            show_default=False,
-        ),
-    ] = None,
+    index: ShownIndexes = None,
     task: Annotated[
         list[Path] | None,
         typer.Option(

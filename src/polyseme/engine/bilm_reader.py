@@ -19,6 +19,8 @@ from polyseme.errors import FormatError
 from polyseme.jobs.progress import Work
 
 Floats = npt.NDArray[np.float32]
+Sentences = Sequence[Sequence[str]]
+Start = ReadingState | None  # None: the zero state
 
 #: The squares of larger values cannot be added up in float32. Real vectors stay below 100.
 LARGEST_VALUE = 1e15
@@ -28,8 +30,8 @@ LARGEST_VALUE = 1e15
 class ReadingRequest:
     """What is to be read, and how."""
 
-    sentences: Sequence[Sequence[str]]
-    start: ReadingState | None  #: None: the zero state
+    sentences: Sentences
+    start: Start
     final: ReadingState | None  #: filled with the states after the sentences, where they are wanted
     keep_boundaries: bool
     progress: Work | None
@@ -41,12 +43,7 @@ class BiLMReader(ABC):
     config: BiLMConfig
 
     def encode(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: ReadingState | None = None,
-        *,
-        keep_boundaries: bool = False,
-        progress: Work | None = None,
+        self, sentences: Sentences, start: Start = None, *, keep_boundaries: bool = False, progress: Work | None = None
     ) -> list[Floats]:
         """Sentences of tokens → for each, its layers [L+1, N, W] ([L+1, N+2, W] with ``keep_boundaries``).
 
@@ -56,12 +53,7 @@ class BiLMReader(ABC):
         return self._checked(ReadingRequest(sentences, start, None, keep_boundaries, progress))
 
     def encode_carrying(
-        self,
-        sentences: Sequence[Sequence[str]],
-        start: ReadingState | None = None,
-        *,
-        keep_boundaries: bool = False,
-        progress: Work | None = None,
+        self, sentences: Sentences, start: Start = None, *, keep_boundaries: bool = False, progress: Work | None = None
     ) -> tuple[list[Floats], ReadingState]:
         """The same, and the state after each sentence."""
         final = ReadingState.zero(self.config, len(sentences))

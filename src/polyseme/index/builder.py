@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -55,16 +55,23 @@ if TYPE_CHECKING:
 LIMITS = WindowLimits(window=8192, part=65_536)
 
 
+@dataclass(frozen=True, slots=True)
+class IndexChoices:
+    """What an index notes: how its model is found again, and how its inputs were read."""
+
+    model: str | None = None  #: what ``Elmo.from_pretrained`` takes
+    options: str | None = None
+    kind: str | None = None  #: of the inputs, where their names do not tell
+    field: str | None = None  #: of a table
+
+
 def build_index(
     elmo: Elmo,
     inputs: Sequence[str | Path],
     folder: Path,
     layers: tuple[int, ...],
+    choices: IndexChoices | None = None,
     *,
-    model: str | None = None,
-    options: str | None = None,
-    kind: str | None = None,
-    field: str | None = None,
     resume: bool = False,
     overwrite: bool = False,
     progress: Report | None = None,
@@ -89,9 +96,7 @@ def build_index(
             place = folder if resume and (folder / DESCRIPTION).exists() else beside
             place.mkdir(exist_ok=True)
             try:
-                description = _settle(
-                    elmo, sources, place, layers, model=model, options=options, kind=kind, field=field
-                )
+                description = _settle(elmo, sources, place, layers, choices or IndexChoices())
                 if place == beside:
                     _grow(elmo, sources, beside, description, limits, progress)
             except InputError:
@@ -111,25 +116,15 @@ def refuse_carried_state(elmo: Elmo) -> None:
 
 
 def _settle(
-    elmo: Elmo,
-    sources: list[str],
-    place: Path,
-    layers: tuple[int, ...],
-    *,
-    model: str | None,
-    options: str | None,
-    kind: str | None,
-    field: str | None,
+    elmo: Elmo, sources: list[str], place: Path, layers: tuple[int, ...], choices: IndexChoices
 ) -> IndexDescription:
     """The description of this index, written if it is new; JobError if another one was begun in this place."""
     earlier = _read_earlier(place)
-    characters = earlier.characters if earlier else survey(sources, Options(kind=kind, field=field))[1]
+    characters = earlier.characters if earlier else survey(sources, Options(kind=choices.kind, field=choices.field))[1]
     if characters == 0:
         raise InputError(f"there is no text to index in {', '.join(sources)}")
     inputs = [describe_input(source) for source in sources]
-    description = IndexDescription.of(
-        elmo, layers, characters=characters, inputs=inputs, model=model, options=options, kind=kind, field=field
-    )
+    description = IndexDescription.of(elmo, layers, characters=characters, inputs=inputs, **asdict(choices))
     if earlier is None:
         write_manifest(place / DESCRIPTION, description)
     else:

@@ -23,7 +23,7 @@ from polyseme.embed.description import Options
 from polyseme.embed.passages import Shard, read_passages
 from polyseme.encoding import Floats
 from polyseme.errors import ConfigError, InputError
-from polyseme.index.builder import LIMITS, build_index, refuse_carried_state
+from polyseme.index.builder import LIMITS, IndexChoices, build_index, refuse_carried_state
 from polyseme.index.files import (
     SENTENCES,
     Arrays,
@@ -84,19 +84,8 @@ class Index:
         """
         inputs = [source] if isinstance(source, str | Path) else list(source)
         chosen = _chosen_layers(layers, elmo)
-        build_index(
-            elmo,
-            inputs,
-            Path(folder),
-            chosen,
-            model=model,
-            options=options,
-            kind=kind,
-            field=field,
-            resume=resume,
-            overwrite=overwrite,
-            progress=progress,
-        )
+        choices = IndexChoices(model, options, kind, field)
+        build_index(elmo, inputs, Path(folder), chosen, choices, resume=resume, overwrite=overwrite, progress=progress)
         return cls.open(folder, elmo)
 
     @classmethod
