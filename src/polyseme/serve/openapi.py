@@ -82,7 +82,10 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
     named: Schema = {"model": {"enum": [one.name for one in models]}}
     layers = models.default.layers
     weights: Schema = {
-        "mix": {"type": "array", "items": {"type": "number", "exclusiveMinimum": -1e6, "exclusiveMaximum": 1e6}}
+        "mix": {
+            "type": ["array", "null"],
+            "items": {"type": "number", "exclusiveMinimum": -1e6, "exclusiveMaximum": 1e6},
+        }
     }
     if all(one.layers == layers for one in models):
         weights["mix"] |= {"minItems": layers, "maxItems": layers}
