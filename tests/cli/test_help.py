@@ -176,3 +176,8 @@ def cpu_seconds(arguments: list[str]) -> float:
     subprocess.run([sys.executable, *arguments], env=os.environ | PLAIN, stdout=subprocess.DEVNULL, check=True)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def test_a_flag_shows_no_type() -> None:
+    for line in ("task train", "embed", "score"):
+        assert "<bool>" not in polyseme(*line.split(), "--help").stdout

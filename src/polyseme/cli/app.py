@@ -129,12 +129,19 @@ def help_and_examples(verb: Callable[..., None]) -> tuple[str, str]:
 
 
 class _Verb(TyperCommand):
-    """A verb whose help is plain text: a word in brackets, such as [present], is no markup."""
+    """A verb whose help is plain text: a word in brackets, such as [present], is no markup, and a flag has no type."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         for parameter in self.params:
             parameter.help = _plain(getattr(parameter, "help", None) or "")  # type: ignore[attr-defined]
+        for parameter in self.get_params(ctx):
+            if getattr(parameter, "is_flag", False):
+                parameter.display_type_rich = _no_type  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
+
+
+def _no_type(ctx: Any) -> None:
+    """Instead of "<bool>", which says nothing about a flag."""
 
 
 def _plain(text: str) -> str:

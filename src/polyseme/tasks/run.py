@@ -149,7 +149,7 @@ def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) ->
     about = describe(plan, elmo)
     started = _settle(plan, about, resume)
     examples, dev = _read(definition, plan, _reading(plan, elmo, watch), watch)
-    watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to look at")
+    watch.said(f"{len(examples):,} examples to train on, {len(dev):,} to validate on")
     place = _build(plan, definition, examples, dev, elmo, watch)
     training = TaskTraining.begin(place.network, plan.preset.training, plan.seed)
     if started:
