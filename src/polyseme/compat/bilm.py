@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import h5py
 import numpy as np
 import numpy.typing as npt
 
@@ -20,6 +19,7 @@ from polyseme.compat.carried import CarriedReading
 from polyseme.engine.word_table import write_word_table
 from polyseme.formats.bilm_tf import read_vocabulary, special_tokens, tf_indexer
 from polyseme.formats.detect import load
+from polyseme.formats.hdf5_disk import written_hdf5
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.atomic import partial_path, put_in_place
 from polyseme.text.characters import ByteScheme
@@ -73,9 +73,10 @@ def dump_bilm_embeddings(
     reading, path = CarriedReading(stored), Path(outfile)
     beside = partial_path(path)
     try:
-        with h5py.File(beside, "w") as file, Path(dataset_file).open("rb") as lines:
+        with written_hdf5(beside) as (file, disk), Path(dataset_file).open("rb") as lines:
             for number, line in enumerate(read_lines(lines, str(dataset_file))):
                 file.create_dataset(str(number), data=reading.read([line.split()])[0])
+                disk.raise_if_failed()
         put_in_place(beside, path)
     finally:
         beside.unlink(missing_ok=True)

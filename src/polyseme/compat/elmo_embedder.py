@@ -20,6 +20,7 @@ from polyseme.compat.carried import CarriedReading
 from polyseme.compat.elmo_characters import load_characters
 from polyseme.embed.records import choose_layers
 from polyseme.errors import ConfigError
+from polyseme.formats.hdf5_disk import written_hdf5
 from polyseme.jobs.atomic import partial_path, put_in_place
 
 Floats = npt.NDArray[np.float32]
@@ -83,11 +84,12 @@ class ElmoEmbedder:
         path = Path(output_file_path)
         beside = partial_path(path)
         try:
-            with h5py.File(beside, "w") as file:
+            with written_hdf5(beside) as (file, disk):
                 embedded = self.embed_sentences((line.split() for line in lines), batch_size)
                 for number, (line, layers) in enumerate(zip(lines, embedded, strict=True)):
                     values = choose_layers(layers, output_format)  # type: ignore[arg-type]
                     file.create_dataset(line if use_sentence_keys else str(number), data=values, dtype="float32")
+                    disk.raise_if_failed()
                 if not (forget_sentences or use_sentence_keys):
                     index = {line: str(number) for number, line in enumerate(lines)}
                     file.create_dataset("sentence_to_index", (1,), dtype=h5py.string_dtype())[0] = json.dumps(index)

@@ -14,13 +14,12 @@ them; Parquet has no such limit.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import h5py
 import numpy as np
@@ -28,12 +27,10 @@ from h5py import h5a, h5d, h5o, h5p, h5s, h5t
 
 from polyseme.embed.records import Contents, Record, describe, from_description
 from polyseme.errors import InputError
+from polyseme.formats.hdf5_disk import Disk, written_hdf5
 from polyseme.formats.hdf5_structure import Structure, open_structure
 from polyseme.formats.hdf5_texts import TextReader
 from polyseme.formats.hdf5_walk import walk_hdf5
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 #: A file that promises more than this many times its own size is not made of vectors.
 LARGEST_EXPANSION = 1000
@@ -41,14 +38,12 @@ _INDEX = "sentence_to_index"
 
 
 def write(path: Path, contents: Contents) -> None:
-    with _Disk(path, "w+b") as disk:
-        with h5py.File(disk, "w", libver="earliest") as file:  # what every HDF5 since 1.8 can open
-            file.attrs["polyseme"] = json.dumps(contents.about)
-            _write_records(file, contents, disk)
-        disk.raise_if_failed()
+    with written_hdf5(path, libver="earliest") as (file, disk):  # what every HDF5 since 1.8 can open
+        file.attrs["polyseme"] = json.dumps(contents.about)
+        _write_records(file, contents, disk)
 
 
-def _write_records(file: h5py.File, contents: Contents, disk: _Disk) -> None:
+def _write_records(file: h5py.File, contents: Contents, disk: Disk) -> None:
     index: dict[str, str] = {}
     put = _RecordWriter(file)
     by_sentence = contents.about.get("keys") == "sentences"
@@ -81,37 +76,6 @@ def _check_key(record: Record, file: h5py.File) -> None:
         raise InputError(
             f"the sentence {record.text[:60]!r} stands in the text twice, so it cannot be a key; use numbers"
         )
-
-
-class _Disk(io.FileIO):
-    """A file that keeps a failed write to itself until it is asked.
-
-    HDF5 cannot close a file that it cannot write to: on a full disk the process crashed (HDF5 2.0.0). So HDF5
-    is told that all is well, and the error is raised beside it.
-    """
-
-    failure: OSError | None = None
-
-    def write(self, data: ReadableBuffer) -> int:
-        rest = memoryview(data).cast("B")
-        size = len(rest)
-        try:
-            while rest and self.failure is None:
-                rest = rest[super().write(rest) :]
-        except OSError as error:
-            self.failure = error
-        return size
-
-    def truncate(self, size: int | None = None) -> int:
-        try:
-            return super().truncate(size)
-        except OSError as error:
-            self.failure = self.failure or error
-            return size or 0
-
-    def raise_if_failed(self) -> None:
-        if self.failure is not None:
-            raise self.failure
 
 
 class _RecordWriter:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import h5py
-
 from polyseme.engine.engine import Engine
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.bilm_tf import tf_indexer
+from polyseme.formats.hdf5_disk import written_hdf5
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full
 from polyseme.jobs.progress import working
@@ -30,11 +29,12 @@ def write_word_table(stored: StoredModel, vocabulary: Vocabulary, path: Path) ->
     engine = Engine(replace(stored, indexer=tf_indexer(stored.config, vocabulary)), cache_mb=0)
     words, beside = vocabulary.words, partial_path(path)
     try:
-        with h5py.File(beside, "w") as file, working("encoding words", len(words)) as work:
+        with written_hdf5(beside) as (file, disk), working("encoding words", len(words)) as work:
             rows = file.create_dataset("embedding", (len(words), stored.config.projection), "float32")
             for begin in range(0, len(words), _WORDS):
                 some = words[begin : begin + _WORDS]
                 rows[begin : begin + len(some)] = engine.encode_words(some)
+                disk.raise_if_failed()
                 work.advance(len(some))
         put_in_place(beside, path)
     except OSError as error:

@@ -12,6 +12,7 @@ import numpy as np
 
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import Array, ArrayFile, Floats
+from polyseme.formats.hdf5_disk import written_hdf5
 from polyseme.formats.hdf5_structure import SIGNATURE, open_structure
 from polyseme.formats.hdf5_walk import walk_hdf5
 
@@ -30,9 +31,10 @@ def open_hdf5(path: Path) -> Iterator[ArrayFile]:
 
 def write_hdf5(path: Path, arrays: Mapping[str, Floats]) -> None:
     """A new HDF5 file with these arrays as float32."""
-    with h5py.File(path, "w") as file:
+    with written_hdf5(path) as (file, disk):
         for name, values in arrays.items():
             file.create_dataset(name, data=values)
+            disk.raise_if_failed()
 
 
 def _arrays(file: h5py.File, title: str) -> dict[str, Array]:
