@@ -11,7 +11,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.ready-demo
 BENCHMARKS := serve
-DATA_BENCHMARKS := embed today embed_job scale precision train_speed pretrain
+DATA_BENCHMARKS := embed today embed_job scale train_speed pretrain precision
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help

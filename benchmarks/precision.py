@@ -1,6 +1,6 @@
 """What fewer bits cost and save: scores of tasks and memory, with weights in float32, float16 and int8.
 
-    python benchmarks/precision.py [--model en] [--sentences 4000]
+    python benchmarks/precision.py [--model en] [--sentences 2000]
 
 Frozen vectors, as everywhere in the model's page: a linear probe of parts of speech (English EWT, dev), and the nearest
 sense of SemCor on the five sets of word sense disambiguation, means from its first sentences. Memory is that of a new
@@ -92,7 +92,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description="Scores and memory by precision.")
     parser.add_argument("--model", default="en")
-    parser.add_argument("--sentences", type=int, default=4000)
+    parser.add_argument("--sentences", type=int, default=2000)
     options = parser.parse_args()
     result = {
         "model": options.model,
