@@ -58,7 +58,7 @@ docs: $(READY)
 	@$(VENV)/bin/python -c 'import mkdocstrings' 2>/dev/null || $(VENV)/bin/python -m pip install \
 	  --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[dev,docs]'
 	@echo '==> mkdocs build --strict'
-	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet && echo 'the site is in site/index.html'
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet && echo 'the site is in site/; to read it with search: python3 -m http.server -d site'
 
 bench: $(READY)
 	@for name in $(BENCHMARKS); do \
