@@ -57,8 +57,8 @@ HELP = """\
 │              brackets, the nearest first.                                    │
 │ index        Index every word of a text by its vectors, so that polyseme     │
 │              neighbours finds the nearest; --resume goes on.                 │
-│ score        Score how likely each word of a text is, given what stands      │
-│              before it and given what stands after it.                       │
+│ score        Say how likely each word of a text is, given what stands before │
+│              it and given what stands after it.                              │
 │ substitutes  Say which words could stand in the place of the one in          │
 │              brackets, the likeliest first.                                  │
 ╰──────────────────────────────────────────────────────────────────────────────╯
