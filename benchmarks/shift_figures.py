@@ -30,9 +30,9 @@ from polyseme.senses.collect import Blocks, WordSample, sample_words
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.shift_measures import MEASURES, Measured, measure_shift
 from polyseme.senses.shift_samples import choose_words
+from polyseme.senses.shifted_word import LEAST_USES, compare_samples
 from polyseme.senses.triplets import RESAMPLES
 from polyseme.senses.uses import Readout, Uses, read_uses
-from polyseme.senses.word_shift import LEAST_USES, compare_samples
 from polyseme.text.readers import Document, read_documents
 from pseudo_words import LabelledUses
 

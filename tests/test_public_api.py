@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +44,14 @@ def test_every_listed_name_is_there(module: str) -> None:
     imported = import_module(module)
     missing = [name for name in LISTED[module] if not hasattr(imported, name)]
     assert missing == []
+
+
+@pytest.mark.parametrize("module", LISTED)
+def test_no_public_name_is_a_file_of_its_package_too(module: str) -> None:
+    """Once such a file is imported, Python hands out the file in place of what it holds."""
+    folders = getattr(import_module(module), "__path__", [])
+    files = {path.stem for folder in folders for path in Path(folder).iterdir()}
+    assert LISTED[module] & files == set()
 
 
 @pytest.mark.parametrize("module", LISTED)

@@ -15,8 +15,8 @@ from polyseme.senses import text_shift as module
 from polyseme.senses.collect import WordSample
 from polyseme.senses.shift_estimate import estimate_shift
 from polyseme.senses.shift_samples import ENOUGH_USES, TOO_FREQUENT, choose_words
+from polyseme.senses.shifted_word import WordShift
 from polyseme.senses.text_shift import DESCRIPTION, RESULT, compare_texts
-from polyseme.senses.word_shift import WordShift
 
 ELMO = small_elmo()
 WORDS = ["cat", "present", "birthday"]

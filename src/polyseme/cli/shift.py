@@ -14,8 +14,8 @@ from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from polyseme.senses.shifted_word import WordShift
     from polyseme.senses.text_shift import Shift
-    from polyseme.senses.word_shift import WordShift
 
 #: Words whose senses are told on a terminal, and the change of a share that is worth telling.
 TOLD, WORTH = 3, 0.1

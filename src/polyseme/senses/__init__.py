@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from polyseme.senses.labelled import read_senses as read_senses
     from polyseme.senses.labelled import tell_apart as tell_apart
     from polyseme.senses.shift_measures import false_discovery as false_discovery
+    from polyseme.senses.shifted_word import WordShift as WordShift
+    from polyseme.senses.shifted_word import word_shift as word_shift
     from polyseme.senses.shipped import shipped_text as shipped_text
     from polyseme.senses.text_shift import Shift as Shift
     from polyseme.senses.text_shift import compare_texts as compare_texts
     from polyseme.senses.triplets import nearest_accuracy as nearest_accuracy
     from polyseme.senses.uses import read_uses as read_uses
-    from polyseme.senses.word_shift import WordShift as WordShift
-    from polyseme.senses.word_shift import word_shift as word_shift
 
 _HOME = {
     "polyseme.lm.places": ("find_place",),
@@ -29,7 +29,7 @@ _HOME = {
     "polyseme.senses.text_shift": ("Shift", "compare_texts"),
     "polyseme.senses.triplets": ("nearest_accuracy",),
     "polyseme.senses.uses": ("read_uses",),
-    "polyseme.senses.word_shift": ("WordShift", "word_shift"),
+    "polyseme.senses.shifted_word": ("WordShift", "word_shift"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

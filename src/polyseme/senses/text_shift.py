@@ -27,7 +27,7 @@ from polyseme.jobs.progress import Report, working
 from polyseme.senses.collect import WordSample
 from polyseme.senses.shift_measures import Measured, ShiftMeasure, false_discovery
 from polyseme.senses.shift_samples import choose_words, count_words, draw_samples
-from polyseme.senses.word_shift import MOST_USES, ShiftedSense, WordShift, compare_samples
+from polyseme.senses.shifted_word import MOST_USES, ShiftedSense, WordShift, compare_samples
 
 Json = dict[str, Any]
 

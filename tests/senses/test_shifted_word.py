@@ -7,7 +7,7 @@ import pytest
 from helpers.small_lms import small_elmo
 from polyseme.errors import InputError
 from polyseme.senses.collect import Blocks
-from polyseme.senses.word_shift import SENTENCES, word_shift
+from polyseme.senses.shifted_word import SENTENCES, word_shift
 from polyseme.text.readers import Document
 
 ELMO = small_elmo()
