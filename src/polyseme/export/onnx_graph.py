@@ -54,7 +54,7 @@ class _Graph:
         return name
 
     def constant(self, name: str, values: Any) -> str:
-        self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values, order="C"), name))
         return name
 
     def weight(self, name: str) -> str:
