@@ -33,6 +33,7 @@ CALLS: dict[str, tuple[str, str]] = {
     "substitutes": ("substitutes 'a [b] c' --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
     "index": ("index text.txt --model TOY --out index", "polyseme.elmo:Elmo.from_pretrained"),
     "senses": ("senses bank --in text.txt --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
+    "shift": ("shift text.txt text.txt --words text.txt --model TOY", "polyseme.elmo:Elmo.from_pretrained"),
     "neighbours": ("neighbours index 'a [b] c'", "polyseme.index.vector_index:Index.open"),
     "serve": ("serve --model TOY", "polyseme.serve.served:load_models"),
     "explore": ("explore --export site --model TOY", "polyseme.serve.served:load_models"),
