@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unicodedata import normalize
 
 import numpy as np
@@ -41,7 +42,8 @@ def test_decomposed_text_has_the_same_vectors_and_scores(lang: str) -> None:
     elmo = Elmo.from_pretrained(lang)
     text, apart = TEXTS[lang], normalize("NFD", TEXTS[lang])
     np.testing.assert_array_equal(elmo.encode(apart).layers, elmo.encode(text).layers)
-    assert elmo.score(apart).total == elmo.score(text).total
+    totals = (replace(elmo.score(one).total, bytes=0) for one in (apart, text))  # bytes are those of the text as given
+    assert next(totals) == next(totals)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))

@@ -187,7 +187,7 @@ def _score_of(
 ) -> Score:
     _, vocabulary = output_layer(elmo.stored)
     tokens = list(chain.from_iterable(text.units))
-    not_known = np.array([token not in vocabulary or token == UNKNOWN for token in tokens], dtype=np.bool_)
+    not_known = np.array([vocabulary.find(token) is None or token == UNKNOWN for token in tokens], dtype=np.bool_)
 
     def shown(parts: list[Doubles]) -> Doubles:
         found = _joined(parts)
