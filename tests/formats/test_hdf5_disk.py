@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from polyseme.formats.hdf5_file import open_hdf5, write_hdf5
 
 @pytest.mark.parametrize("size", [100, 5_000, 50_000])
 def test_a_full_disk_is_an_error(tmp_path: Path, size: int) -> None:
+    resource = pytest.importorskip("resource", reason="the limits of a process are those of POSIX")
     child = os.fork()
     if child == 0:
         code = 1

@@ -47,7 +47,7 @@ def test_the_examples_of_the_help_serve(example: str, tmp_path: Path) -> None:
     with serving(*words, *model, *([] if "--port" in words else ["--port", "0"]), cwd=tmp_path) as (client, process):
         assert client.get("/health").status == 200
         assert client.get("/models").json["models"][0]["name"] == "my-model"
-        assert "What does a word mean" in client.get("/").body.decode()
+        assert "ELMo gives every occurrence of a word" in client.get("/").body.decode()
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
