@@ -60,6 +60,10 @@ NOTES = {
         "changed": "the rate was 0.004 until 24 million tokens had been seen, and 0.002 after that",
         "hours_are": "a little more than this: a pause of the run could lose some minutes",
     },
+    "ko": {
+        "changed": "the budget was 110 million units until 28 million had been seen, and 36 million after that: there "
+        "the rate fell from 0.0035 to 0.0006"
+    },
     "zh": {"held_out_text": "another sample of the same articles, of both scripts, from 14 million tokens on"},
 }
 
