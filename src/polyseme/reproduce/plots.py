@@ -145,7 +145,7 @@ def _picture(name: str, text: str, size: tuple[float, float], draw: Any) -> Pict
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         file = io.BytesIO()
