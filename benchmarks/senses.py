@@ -149,7 +149,8 @@ def measure_neighbours(elmo: Elmo, data: Path) -> Figures:
         every = read_uses(elmo, [place for word in labelled for place in word.places], lexicon_or_none(elmo))
         found[half] = estimates(same_word_figures(every, labelled))
     there = elmo.lang == "en" and (data / "wsd").exists()
-    found["any word"] = measure_any_word(elmo, data / "wsd") if there else f"left out: no {data}/wsd, or not English"
+    left_out = "left out: needs English and its annotated senses (wsd)"
+    found["any word"] = measure_any_word(elmo, data / "wsd") if there else left_out
     return found
 
 
