@@ -1,13 +1,15 @@
-"""The choices of a recipe that matter most, in equal CPU time: size, learning rate, vocabulary, the unit of a language.
+"""The choices of a recipe that matter most, in equal CPU time: unit and vocabulary, then size, then the recipe.
 
-    python benchmarks/choices.py --data DIR --work FOLDER [--minutes 6] [--threads 2] [--only NAME …]
+    python benchmarks/choices.py units|sizes|recipe --data DIR --work FOLDER [--minutes 6] [--threads 2] [--only NAME …]
 
 Each choice first trains for a short while to learn its speed, then anew for as many tokens as fit into the minutes.
 Minutes and seconds are those of one core that works for the run, so that other work on the machine does not count.
 What is finished is kept in FOLDER, so the command can be stopped; results/choices.json and the table of docs/models.md
-are written from all that is there. Perplexities of different units or vocabularies cannot be compared; bits per byte
-can, as far as few tokens are unknown, the probe of parts of speech on dev can, and so can the share of senses.tsv (all
-words) and of pseudo-words in which the same sense is nearer.
+are written from all that is there. Started twice, two processes share the work.
+
+Perplexities of different units or vocabularies cannot be compared. Bits per byte can, as far as few tokens are unknown;
+so can the probe of parts of speech on dev, the share of senses.tsv (all words) and of pseudo-words in which the same
+sense is nearer, and word senses on the set that is kept for choosing.
 """
 
 from __future__ import annotations
@@ -16,25 +18,29 @@ import argparse
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
+from choice_list import CHOICES, Choice, Question, Unit
 from pages import fill_in, table
 from polyseme.elmo import Elmo
+from polyseme.errors import JobError
 from polyseme.formats.detect import load
 from polyseme.jobs.atomic import replace_when_complete
+from polyseme.jobs.locks import exclusive, in_turn
+from polyseme.jobs.manifests import write_json
 from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import change_recipe, load_recipe
 from polyseme.pretrain.training.open_run import Watch
 from polyseme.pretrain.training.pretraining import pretrain
 from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.probes.frozen import BiLMVectors, Floats, Tokens
-from polyseme.reproduce.knowledge import measure_likelihood, measure_probe, read_splits
+from polyseme.reproduce.knowledge import measure_likelihood, measure_probe, measure_word_senses, read_splits
 from polyseme.tasks.data_files import find_data
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
@@ -43,6 +49,7 @@ from senses import measure_readouts
 RESULTS = Path(__file__).parent / "results/choices.json"
 CALIBRATION_TOKENS = 150_000
 HELD_OUT_TOKENS = 60_000
+WSD_DEV = "semeval2007"
 VALIDATION_TOKENS = 2_000  # that a run itself looks at: what counts is measured after it
 SENTENCES = 4_000  # of the treebank that the probe is trained on
 #: What ends a Korean word and is a word by itself to grammar, behind two syllables at least: of shorter words many only
@@ -52,52 +59,6 @@ PARTICLE = re.compile(
     "|으로는|으로도|에게는|에게서|로서|으로서|로써|으로써|이라고|라고|이라는|라는|이며|이고|이다|였다|이었다)$"
 )
 
-Unit = Literal["word", "character", "particle"]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One thing done in one way; all else as in the recipe compact without dropout."""
-
-    name: str
-    lang: str
-    words: int  #: of the softmax
-    changes: tuple[str, ...] = ()
-    unit: Unit = "word"  #: of the text: a word, each Han character or Hangul syllable, a word without its particle
-    twice: bool = False  #: everyday text, dialogue and novels are read twice, the encyclopaedia once
-
-
-KOREAN_CHARACTERS = ("model.input=unicode", "model.filters=[[1,64],[2,128],[3,160],[4,160]]")
-CHOICES = (
-    Choice("en, rate 0.002", "en", 80_000, ("optimizer.rate=0.002",)),
-    Choice("en, rate 0.004", "en", 80_000),
-    Choice("en, rate 0.008", "en", 80_000, ("optimizer.rate=0.008",)),
-    Choice("en, 50,000 words", "en", 50_000),
-    *(
-        Choice(
-            f"en, cells {cell}, vectors {2 * size}",
-            "en",
-            80_000,
-            (f"model.cell={cell}", f"model.projection={size}"),
-            twice=True,
-        )
-        for cell, size in ((512, 128), (512, 256), (1024, 128), (1024, 256))
-    ),
-    Choice("ko, words of bytes", "ko", 88_000),
-    Choice("ko, words of bytes, 50,000", "ko", 50_000),
-    Choice("ko, words of Unicode", "ko", 88_000, KOREAN_CHARACTERS),
-    Choice(
-        "ko, words of Unicode, particles apart",
-        "ko",
-        88_000,
-        KOREAN_CHARACTERS,
-        "particle",
-    ),
-    Choice("ko, syllables", "ko", 12_000, ("model.input=words", "softmax.kind=full"), "character"),
-    Choice("zh, words of bytes", "zh", 88_000),
-    Choice("zh, words of Unicode", "zh", 88_000, ("model.input=unicode", "model.filters=[[1,256],[2,192],[3,64]]")),
-    Choice("zh, characters", "zh", 12_000, ("model.input=words", "softmax.kind=full"), "character"),
-)
 #: Names of files that are not the encyclopaedia, and few.
 EVERYDAY = ("dialogue", "everyday", "novels", "reviews", "luxun")
 TREEBANKS = {"en": "en_ewt", "ko": "ko_gsd", "zh": "zh_gsdsimp-derived-r1.3"}
@@ -143,7 +104,7 @@ def flat(words: Iterable[list[str]]) -> list[str]:
 def measure(choice: Choice, data: Path, work: Path, minutes: float, threads: int) -> dict[str, Any]:
     """Train for so many minutes, and look at what was learnt."""
     held_out, corpus, lang = texts(choice, data, work)
-    folder = work / choice.name.replace(",", "").replace(" ", "-")
+    folder = work / folder_of(choice)
     speed = calibrate(choice, corpus, held_out, folder, threads)  # tokens a second
     tokens = int(speed * minutes * 60)
     train(choice, corpus, held_out, folder / "run", tokens, threads)
@@ -162,19 +123,25 @@ def measure(choice: Choice, data: Path, work: Path, minutes: float, threads: int
         "vocabulary": len(stored.vocabulary or ()),
         "held_out": likelihood.to_dict(),
         "probe": probe["dev"],
-        **({"senses": sense_shares(Elmo(stored, device="cpu"), data)} if choice.unit == "word" else {}),
+        **(known_senses(Elmo(stored, device="cpu"), data) if choice.unit == "word" else {}),
     }
 
 
-def sense_shares(elmo: Elmo, data: Path) -> dict[str, dict[str, float]]:
-    """How often the same sense is nearer, by set and readout."""
-    found = measure_readouts(elmo, data)
-    return {
-        name: {
-            readout: found[name][readout]["mean"] for readout in (f"layer {elmo.config.layers}", "place", "substitutes")
-        }
+def folder_of(choice: Choice) -> str:
+    return choice.name.replace(",", "").replace(":", "").replace(" ", "-")
+
+
+def known_senses(elmo: Elmo, data: Path) -> dict[str, Any]:
+    """How often the same sense is nearer, by set and readout; of English also the F1 of word senses by layer."""
+    found, top = measure_readouts(elmo, data), f"layer {elmo.config.layers}"
+    shares = {
+        name: {readout: found[name][readout]["mean"] for readout in (top, "place", "substitutes")}
         for name in ("all", "pseudo-words")
     }
+    if elmo.lang != "en":
+        return {"senses": shares}
+    judged = measure_word_senses(BiLMVectors(elmo), data / "wsd", (WSD_DEV,))
+    return {"senses": shares, "wsd": judged[WSD_DEV]["f1"]}
 
 
 def calibrate(choice: Choice, corpus: Path, held_out: Path, folder: Path, threads: int) -> float:
@@ -197,7 +164,7 @@ def train(
     budget = {"tokens": tokens, "validate_every": tokens, "validate_on": VALIDATION_TOKENS}
     changes = [*choice.changes, *(f"budget.{name}={value}" for name, value in budget.items()), "dropout=0.0"]
     recipe = change_recipe(load_recipe("compact"), changes)
-    plan = RunPlan(corpus, out, recipe, valid=held_out, threads=threads)
+    plan = RunPlan(corpus, out, recipe, valid=held_out, threads=threads, seed=choice.seed)
     pretrain(plan, resume=(out / "last.safetensors").exists(), watch=watch)
 
 
@@ -206,14 +173,14 @@ def texts(choice: Choice, data: Path, work: Path) -> tuple[Path, Path, str]:
     files = sorted((data / "corpora" / choice.lang).glob("*.txt*"))
     held_out = next(path for path in files if "heldout" in path.name)
     inputs, lang = [path for path in files if "heldout" not in path.name], choice.lang
-    if choice.twice:
-        inputs += [path for path in inputs if any(name in path.name for name in EVERYDAY)]
+    inputs += [path for path in inputs if any(name in path.name for name in EVERYDAY)] * (choice.everyday - 1)
     if choice.unit != "word":
         held_out, *inputs = [write_parts(path, choice, work) for path in (held_out, *inputs)]
         lang = "whitespace"
-    corpus = work / f"corpus-{choice.lang}-{choice.words}-{choice.unit}s{'-twice' if choice.twice else ''}"
-    if not corpus.exists():
-        prepare(inputs, corpus, lang=lang, vocabulary_size=choice.words)
+    corpus = work / f"corpus-{choice.lang}-{choice.words}-{choice.unit}s-{choice.everyday}"
+    with in_turn(work / f"{corpus.name}.lock"):
+        if not corpus.exists():
+            prepare(inputs, corpus, lang=lang, vocabulary_size=choice.words)
     return held_out, corpus, lang
 
 
@@ -230,50 +197,74 @@ def write_parts(source: Path, choice: Choice, work: Path) -> Path:
     return target
 
 
-def in_order(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    return [found[choice.name] for choice in CHOICES if choice.name in found]
+def take_all(chosen: Sequence[Choice], options: argparse.Namespace) -> None:
+    """Measure what is not there yet; what another process is at is left to it."""
+    for choice in chosen:
+        path = options.work / f"{folder_of(choice)}.json"
+        try:
+            with exclusive(path.with_suffix(".lock"), choice.name):
+                if not path.exists():
+                    print(choice.name, flush=True)
+                    row = measure(choice, options.data, options.work, options.minutes, options.threads)
+                    write_json(path, row)
+        except JobError as error:
+            if str(error) != choice.name:
+                raise
 
 
-def write_page(rows: list[dict[str, Any]]) -> None:
-    cells = [
-        [
-            row["choice"],
-            f"{row['tokens_per_second']:,.0f}",
-            f"{row['tokens_seen'] / 1e6:.2f} M",
-            f"{row['vocabulary']:,}",
-            f"{row['held_out']['unknown_rate']:.1%}",
-            f"{row['held_out']['average']:.0f}",
-            f"{row['held_out']['bits_per_byte']:.3f}",
-            " / ".join(f"{100 * accuracy:.1f}" for accuracy in row["probe"]),
-            *(
-                " / ".join(f"{100 * share:.1f}" for share in row["senses"][name].values()) if "senses" in row else "–"
-                for name in ("all", "pseudo-words")
-            ),
-        ]
-        for row in rows
-    ]
+def keep_rows(chosen: Sequence[Choice], work: Path) -> dict[str, dict[str, Any]]:
+    """What is measured goes to the results, beside what was there; all rows by their name."""
+    found = {row["choice"]: row for row in (json.loads(RESULTS.read_text(encoding="utf-8")))}
+    paths = {choice.name: work / f"{folder_of(choice)}.json" for choice in chosen}
+    found |= {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
+    rows = [found[choice.name] for choice in CHOICES if choice.name in found]
+    RESULTS.write_text(f"{json.dumps(rows, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
+    return found
+
+
+def write_page(question: Question, rows: list[dict[str, Any]]) -> None:
     head = ["choice", "tokens/s", "tokens seen", "words", "unknown", "perplexity", "bits per byte", "probe, by layer"]
-    head += ["senses: top layer, place, substitutes", "pseudo-words"]
+    if question != "units":
+        head += ["senses: top layer, place, substitutes", "pseudo-words, the same", "WSD, by layer"]
     minutes = ", ".join(sorted({f"{row['minutes']:g}" for row in rows}))
-    fill_in("models.md", "choices", f"{minutes} minutes of one core each.\n\n{table(head, cells)}")
+    cells = [cells_of(row)[: len(head)] for row in rows]
+    fill_in("models.md", f"choices of {question}", f"{minutes} minutes of one core each.\n\n{table(head, cells)}")
+
+
+def cells_of(row: dict[str, Any]) -> list[str]:
+    senses = row.get("senses", {})
+    return [
+        row["choice"],
+        f"{row['tokens_per_second']:,.0f}",
+        f"{row['tokens_seen'] / 1e6:.2f} M",
+        f"{row['vocabulary']:,}",
+        f"{row['held_out']['unknown_rate']:.1%}",
+        f"{row['held_out']['average']:.0f}",
+        f"{row['held_out']['bits_per_byte']:.3f}",
+        in_percent(row["probe"]),
+        *(in_percent(senses.get(name, {}).values()) for name in ("all", "pseudo-words")),
+        in_percent(row.get("wsd", ())),
+    ]
+
+
+def in_percent(shares: Iterable[float]) -> str:
+    return " / ".join(f"{100 * share:.1f}" for share in shares)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("question", choices=get_args(Question))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=6)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=[choice.name for choice in CHOICES], metavar="NAME")
     options = parser.parse_args()
-    found = {row["choice"]: row for row in (json.loads(RESULTS.read_text()) if RESULTS.exists() else [])}
-    for choice in CHOICES:
-        if choice.name in options.only if options.only else choice.name not in found:
-            print(choice.name, flush=True)
-            found[choice.name] = measure(choice, options.data, options.work, options.minutes, options.threads)
-            text = json.dumps(in_order(found), indent=1, ensure_ascii=False)
-            RESULTS.write_text(f"{text}\n", encoding="utf-8")
-    write_page(in_order(found))
+    options.work.mkdir(parents=True, exist_ok=True)
+    asked = [choice for choice in CHOICES if choice.question == options.question]
+    take_all([choice for choice in asked if not options.only or choice.name in options.only], options)
+    found = keep_rows(asked, options.work)
+    write_page(options.question, [found[choice.name] for choice in asked if choice.name in found])
 
 
 if __name__ == "__main__":
