@@ -65,23 +65,14 @@ TREEBANKS = {"en": "en_ewt", "ko": "ko_gsd", "zh": "zh_gsdsimp-derived-r1.3"}
 
 
 @dataclass(frozen=True)
-class ByPart:
+class ByPart(BiLMVectors):
     """Vectors of words from a model that reads parts of them: the mean over the parts of a word."""
 
-    vectors: BiLMVectors
     unit: Unit
-
-    @property
-    def layers(self) -> int:
-        return self.vectors.layers
-
-    @property
-    def width(self) -> int:
-        return self.vectors.width
 
     def stream(self, sentences: Iterable[Tokens]) -> Iterator[Floats]:
         kept = [[parts_of(token, self.unit) for token in tokens] for tokens in sentences]
-        for words, layers in zip(kept, self.vectors.stream([flat(words) for words in kept]), strict=True):
+        for words, layers in zip(kept, super().stream([flat(words) for words in kept]), strict=True):
             counts = np.array([len(parts) for parts in words])
             begins = np.cumsum([0, *counts[:-1]])
             yield np.add.reduceat(layers, begins, axis=1) / counts[:, None].astype(np.float32)
@@ -110,7 +101,7 @@ def measure(choice: Choice, data: Path, work: Path, minutes: float, threads: int
     train(choice, corpus, held_out, folder / "run", tokens, threads)
     stored = load(folder / "run/model")
     likelihood = measure_likelihood(stored, held_out, lang=lang, most=HELD_OUT_TOKENS)
-    vectors = ByPart(BiLMVectors(Elmo(stored, device="cpu")), choice.unit)
+    vectors = ByPart(Elmo(stored, device="cpu"), choice.unit)
     splits = read_splits(
         find_data(data / "pos" / TREEBANKS[choice.lang], (".conllu",)), "upos", test=False, most=SENTENCES
     )

@@ -20,7 +20,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -82,18 +82,20 @@ class Turn:
     busy: bool = False  #: with a busy process of ours beside it
 
 
-class Contestant:
-    """A worker process."""
+class Worker:
+    """A process that reads commands as lines of JSON and answers each with one; its first line says what it is."""
 
-    def __init__(self, name: str, folder: Path, cores: int) -> None:
-        python = sys.executable if name.startswith("polyseme") else str(python_of(name.split("-")[0]))
-        environment = {**os.environ, "OMP_NUM_THREADS": str(cores), "PYTHONWARNINGS": "ignore"}
-        log = CACHE / f"{name}.log"
+    def __init__(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
+        self.name, self.log = name, CACHE / f"{name}.log"
+        CACHE.mkdir(parents=True, exist_ok=True)
         self.process = subprocess.Popen(
-            [python, str(HERE / "embed_worker.py"), name, str(folder), str(cores)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log.open("w"), text=True, env=environment,
-        )  # fmt: skip
-        self.name, self.log = name, log
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log.open("w"),
+            text=True,
+            env={**os.environ, **environment},
+        )
         self.start = self._answer()
 
     def ask(self, **command: Any) -> dict[str, Any]:
@@ -114,6 +116,15 @@ class Contestant:
             raise SystemExit(f"{self.name} has ended; its last words are in {self.log}")
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+
+class Contestant(Worker):
+    """A program that makes vectors, in an environment of its own."""
+
+    def __init__(self, name: str, folder: Path, cores: int) -> None:
+        python = sys.executable if name.startswith("polyseme") else str(python_of(name.split("-")[0]))
+        command = [python, str(HERE / "embed_worker.py"), name, str(folder), str(cores)]
+        super().__init__(name, command, {"OMP_NUM_THREADS": str(cores), "PYTHONWARNINGS": "ignore"})
 
 
 def read_sentences(path: Path, count: int) -> Sentences:

@@ -25,6 +25,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
+from embed import SIZES, WIKITEXT, Worker, make_model, processor, read_sentences
+from embed_peers import CACHE
+from pages import fill_in, table
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results/engine_speed.json"
 #: The last commit with the engine on PyTorch.
@@ -55,47 +61,16 @@ CONTESTANTS = (
 )
 
 
-class Worker:
-    """A contestant's process: sentences in, CPU seconds out."""
-
-    def __init__(self, contestant: Contestant, model: str, before: Path) -> None:
-        source = before if contestant.precision is None else HERE.parent
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(source / "src"),
-            "POLYSEME_KERNEL": contestant.kernel,
-            "OMP_NUM_THREADS": "1",
-        }
-        command = [sys.executable, str(HERE / "engine_worker.py"), model, contestant.precision or ""]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
-        self.engine = self._answer()["engine"]
-
-    def ask(self, sentences: list[list[str]], call: int) -> float:
-        assert self.process.stdin
-        self.process.stdin.write(json.dumps({"sentences": sentences, "call": call}) + "\n")
-        self.process.stdin.flush()
-        return float(self._answer()["cpu_seconds"])
-
-    def close(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-        self.process.wait()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self.process.stdout
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit("a worker has ended; its last words stand above")
-        found: dict[str, Any] = json.loads(line)
-        return found
+def worker_of(contestant: Contestant, model: str, before: Path) -> Worker:
+    """Its process: sentences in, CPU seconds out."""
+    source = before if contestant.precision is None else HERE.parent
+    command = [sys.executable, str(HERE / "engine_worker.py"), model, contestant.precision or ""]
+    environment = {"PYTHONPATH": str(source / "src"), "POLYSEME_KERNEL": contestant.kernel, "OMP_NUM_THREADS": "1"}
+    return Worker(f"engine {contestant.name}", command, environment)
 
 
 def check_out(commit: str) -> Path:
     """The repository as it was, in a folder of its own."""
-    from embed_peers import CACHE
-
     folder = CACHE / f"polyseme-{commit}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -106,22 +81,20 @@ def check_out(commit: str) -> Path:
 
 def measure(model: str, sentences: list[list[str]], repeats: int, before: Path) -> dict[str, Any]:
     """Tokens a second of every contestant, for every size of call: the median of the repeats."""
-    from embed import SIZES, make_model
-
     name = str(make_model(model)) if model in SIZES else model
     rates: dict[str, dict[int, list[float]]] = {one.name: {call: [] for call in CALLS} for one in CONTESTANTS}
     with ExitStack() as stack:
         workers = {}
         for one in CONTESTANTS:
-            workers[one.name] = Worker(one, name, before)
+            workers[one.name] = worker_of(one, name, before)
             stack.callback(workers[one.name].close)
         for _ in range(repeats):
             for call, count in CALLS.items():
                 text = sentences[: max(call, count // SLOW.get(model, 1))]
                 for one in CONTESTANTS:
-                    seconds = workers[one.name].ask(text, call)
-                    rates[one.name][call].append(sum(map(len, text)) / seconds)
-        engines = {name: worker.engine for name, worker in workers.items()}
+                    answer = workers[one.name].ask(sentences=text, call=call)
+                    rates[one.name][call].append(sum(map(len, text)) / answer["cpu_seconds"])
+        engines = {name: worker.start["engine"] for name, worker in workers.items()}
     return {
         "model": model,
         "engines": engines,
@@ -136,9 +109,6 @@ def measure(model: str, sentences: list[list[str]], repeats: int, before: Path) 
 
 def agreement(model: str, sentences: list[list[str]]) -> dict[str, dict[str, float]]:
     """Cosines of the LSTM layers' vectors with those in float32: their mean and their first percentile."""
-    import numpy as np
-
-    from embed import SIZES, make_model
     from polyseme.engine.engine import Engine
     from polyseme.formats.detect import load
 
@@ -155,8 +125,6 @@ def agreement(model: str, sentences: list[list[str]]) -> dict[str, dict[str, flo
 
 def write_page(whole: dict[str, Any]) -> None:
     """The tables of docs/engine.md."""
-    from pages import fill_in, table
-
     speed = []
     for result in whole["results"]:
         rates = result["tokens_per_second"]
@@ -192,8 +160,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--before", default=BEFORE, metavar="COMMIT")
     options = parser.parse_args()
-    from embed import WIKITEXT, processor, read_sentences
-
     text, before = read_sentences(WIKITEXT, max(CALLS.values())), check_out(options.before)
     begun, results = time.time(), []
     for model in options.models:

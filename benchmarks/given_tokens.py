@@ -17,7 +17,7 @@ import numpy as np
 
 from pages import fill_in, table
 from polyseme.elmo import Elmo
-from polyseme.probes.frozen import Floats, Tokens
+from polyseme.probes.frozen import BiLMVectors, Floats, Tokens
 from polyseme.reproduce.knowledge import measure_probe, read_splits
 from polyseme.tasks.data_files import find_data
 from polyseme.text.units import part_words
@@ -42,19 +42,10 @@ def mean(layers: Floats, counts: list[int]) -> Floats:
 
 
 @dataclass(frozen=True)
-class UnitVectors:
+class UnitVectors(BiLMVectors):
     """Vectors of tokens, each made of those of its units."""
 
-    elmo: Elmo
     pick: Pick
-
-    @property
-    def layers(self) -> int:
-        return self.elmo.config.layers + 1
-
-    @property
-    def width(self) -> int:
-        return self.elmo.config.width
 
     def stream(self, sentences: Iterable[Tokens]) -> Iterator[Floats]:
         parted = [part_words(list(tokens), self.elmo.lang) for tokens in sentences]

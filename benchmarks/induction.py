@@ -23,7 +23,7 @@ import numpy as np
 from agreement import adjusted_rand, contingency, paired_f, v_measure
 from polyseme.elmo import Elmo
 from polyseme.lm.places import Place
-from polyseme.probes.wsd_data import find_sense_files, read_keys, read_sense_sentences
+from polyseme.probes.wsd_data import read_sense_set
 from polyseme.senses.clusters import Labels, find_groups, k_means
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.triplets import mean_interval
@@ -36,6 +36,7 @@ PSEUDO_USES = 20  #: of each of the two words
 SEMCOR_LEMMAS, SEMCOR_USES, LEAST_USES = 60, 40, 40
 #: The largest sense of a lemma has at most this share of its uses: else one group is nearly right.
 LOPSIDED = 0.7
+PARTS_OF_SPEECH = ("NOUN", "VERB", "ADJ")
 
 
 def by_readout(by: Readout) -> Method:
@@ -103,20 +104,25 @@ def _interval(values: list[float]) -> tuple[float, float, float]:
 
 def semcor_words(folder: Path) -> list[LabelledUses]:
     """Uses of lemmas with at least two senses of some weight, always the same ones."""
-    data, key_file = find_sense_files(folder, "semcor")
-    keys = read_keys(key_file)
-    uses = defaultdict[tuple[str, str], list[tuple[str, Place]]](list)
-    for sentence in read_sense_sentences(data):
-        for one in sentence.instances:
-            if one.end - one.start == 1 and len(sentence.tokens) <= 60:
-                uses[one.lemma].append((min(keys[one.id]), Place(sentence.tokens, one.start, one.end)))
-    words = [_labelled(lemma, found) for lemma, found in uses.items() if _is_fit(lemma, found)]
+    uses = uses_in_semcor(folder)
+    words = [_labelled(lemma, found) for lemma, found in uses.items() if _is_fit(found)]
     return sorted(words, key=lambda word: _hash(word.word))[:SEMCOR_LEMMAS]
 
 
-def _is_fit(lemma: tuple[str, str], uses: list[tuple[str, Place]]) -> bool:
+def uses_in_semcor(folder: Path) -> dict[tuple[str, str], list[tuple[str, Place]]]:
+    """By lemma and part of speech, the uses of single words in sentences of at most 60: sense, place."""
+    semcor, keys = read_sense_set(folder, "semcor")
+    uses = defaultdict[tuple[str, str], list[tuple[str, Place]]](list)
+    for sentence in semcor:
+        for one in sentence.instances:
+            if one.end - one.start == 1 and one.lemma[1] in PARTS_OF_SPEECH and len(sentence.tokens) <= 60:
+                uses[one.lemma].append((min(keys[one.id]), Place(sentence.tokens, one.start, one.end)))
+    return uses
+
+
+def _is_fit(uses: list[tuple[str, Place]]) -> bool:
     largest = max(Counter(sense for sense, _ in uses).values())
-    return lemma[1] in ("NOUN", "VERB", "ADJ") and len(uses) >= LEAST_USES and largest <= LOPSIDED * len(uses)
+    return len(uses) >= LEAST_USES and largest <= LOPSIDED * len(uses)
 
 
 def _labelled(lemma: tuple[str, str], uses: list[tuple[str, Place]]) -> LabelledUses:

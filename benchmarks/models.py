@@ -27,19 +27,9 @@ from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.probes.frozen import BiLMVectors, FrozenVectors, TableVectors
+from polyseme.reproduce import knowledge
 from polyseme.reproduce.budgets import FIVE_SETS
-from polyseme.reproduce.knowledge import (
-    Figures,
-    language_model_digest,
-    measure_ambiguous_words,
-    measure_likelihood,
-    measure_most_frequent_tag,
-    measure_probe,
-    measure_word_senses,
-    read_splits,
-    sense_tokens,
-    tokens_of,
-)
+from polyseme.reproduce.knowledge import Figures
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.treebank import TagColumn, TaggedSentence
 from polyseme.text.readers import read_documents
@@ -96,12 +86,15 @@ class Bench:
         return [next(iter(self.data.glob(f"corpora/{name}.txt*"))) for name in self.language.held_out]
 
     def treebank(self, name: str, column: TagColumn, *, test: bool) -> dict[str, list[TaggedSentence] | None]:
-        return read_splits(find_data(self.data / "pos" / name, (".conllu",)), column, test=test)
+        return knowledge.read_splits(find_data(self.data / "pos" / name, (".conllu",)), column, test=test)
 
 
 def perplexity(bench: Bench) -> Figures:
     """Every held-out file to its end, each sentence from the zero state."""
-    files = {path.name: measure_likelihood(bench.stored, path, lang=bench.lang).to_dict() for path in bench.held_out()}
+    measured = {
+        path.name: knowledge.measure_likelihood(bench.stored, path, lang=bench.lang) for path in bench.held_out()
+    }
+    files = {name: one.to_dict() for name, one in measured.items()}
     return {"files": files, "vocabulary": len(bench.stored.vocabulary or ())}
 
 
@@ -109,11 +102,11 @@ def tags(bench: Bench, name: str, column: TagColumn) -> Figures:
     """The probe on every layer, beside the most frequent tag and GloVe."""
     splits = bench.treebank(name, column, test=bench.test)
     found: Figures = {
-        "layers": measure_probe(BiLMVectors(bench.elmo), splits),
-        "most_frequent": measure_most_frequent_tag(splits),
+        "layers": knowledge.measure_probe(BiLMVectors(bench.elmo), splits),
+        "most_frequent": knowledge.measure_most_frequent_tag(splits),
     }
     if bench.language.glove:
-        found["glove"] = measure_probe(TableVectors.load(GLOVE, tokens_of(splits)), splits)
+        found["glove"] = knowledge.measure_probe(TableVectors.load(GLOVE, knowledge.tokens_of(splits)), splits)
     return found
 
 
@@ -134,8 +127,8 @@ def side_by_side(bench: Bench, models: dict[str, tuple[StoredModel, State]]) -> 
     splits = bench.treebank(name, column, test=False)
     found: Figures = {"file": path.name, "treebank": name, "column": column}
     for title, (stored, state) in models.items():
-        likelihood = measure_likelihood(stored, path, state=state, lang=bench.lang, most=SAMPLE_TOKENS)
-        probe = measure_probe(BiLMVectors(Elmo(stored, device="cpu", state=state)), splits)
+        likelihood = knowledge.measure_likelihood(stored, path, state=state, lang=bench.lang, most=SAMPLE_TOKENS)
+        probe = knowledge.measure_probe(BiLMVectors(Elmo(stored, device="cpu", state=state)), splits)
         found[title] = {"perplexity": likelihood.to_dict(), "probe": probe}
     return found
 
@@ -143,14 +136,14 @@ def side_by_side(bench: Bench, models: dict[str, tuple[StoredModel, State]]) -> 
 def wsd(bench: Bench) -> Figures:
     """The nearest sense by layer, beside the first sense and the same with GloVe."""
     folder, sets = bench.data / "wsd", FIVE_SETS if bench.test else WSD_DEV
-    words = TableVectors.load(GLOVE, sense_tokens(folder, sets))
+    words = TableVectors.load(GLOVE, knowledge.sense_tokens(folder, sets))
     by_title: dict[str, FrozenVectors] = {"layers": BiLMVectors(bench.elmo), "glove": words}
-    return {title: measure_word_senses(vectors, folder, sets) for title, vectors in by_title.items()}
+    return {title: knowledge.measure_word_senses(vectors, folder, sets) for title, vectors in by_title.items()}
 
 
 def senses(bench: Bench) -> Figures:
     """Ambiguous words that each layer tells apart."""
-    return measure_ambiguous_words(bench.elmo, bench.lang)
+    return knowledge.measure_ambiguous_words(bench.elmo, bench.lang)
 
 
 def speed(bench: Bench) -> Figures:
@@ -207,7 +200,7 @@ def parts_of(bench: Bench) -> dict[str, Callable[[], Figures]]:
 
 def measure(bench: Bench, results: Path, only: list[str] | None) -> None:
     """Every part that is not in the result file of these weights yet."""
-    path, key = results / f"model-{bench.lang}.json", language_model_digest(bench.stored)
+    path, key = results / f"model-{bench.lang}.json", knowledge.language_model_digest(bench.stored)
     result = json.loads(path.read_text()) if path.exists() else {}
     known = result["parts"] if result.get("digest") == key else {}
     result = {"lang": bench.lang, "digest": key, **describe(bench.stored), "parts": known}

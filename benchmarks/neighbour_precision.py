@@ -20,7 +20,7 @@ import numpy as np
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.lm.places import Place
-from polyseme.probes.wsd_data import find_sense_files, read_keys, read_sense_sentences
+from polyseme.probes.wsd_data import read_sense_set
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.triplets import mean_interval, nearest_accuracy
 from polyseme.senses.uses import Uses, read_uses
@@ -39,11 +39,10 @@ def class_of(key: str) -> str:
 
 def annotated_nouns(folder: Path) -> list[tuple[str, str, Place]]:
     """Lemma, class and place of nouns of SemCor, spread over all of it, in an order that has nothing to do with it."""
-    data, key_file = find_sense_files(folder, "semcor")
-    keys = read_keys(key_file)
+    semcor, keys = read_sense_set(folder, "semcor")
     found = [
         (one.lemma[0], class_of(min(keys[one.id])), Place(sentence.tokens, one.start, one.end))
-        for sentence in islice(read_sense_sentences(data), 0, None, 37176 // SENTENCES)
+        for sentence in islice(semcor, 0, None, 37176 // SENTENCES)
         for one in sentence.instances
         if one.lemma[1] == "NOUN" and one.end - one.start == 1 and 6 <= len(sentence.tokens) <= 60
     ]

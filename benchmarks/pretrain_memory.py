@@ -48,22 +48,14 @@ def train(corpus: Path) -> None:
     from polyseme.pretrain.training.batches import TypeTable
     from polyseme.pretrain.training.build import new_model
     from polyseme.pretrain.training.parallel import one_after_the_other
-    from polyseme.pretrain.training.sampler import SentenceSampler
+    from polyseme.pretrain.training.sampler import new_sampler
     from polyseme.pretrain.training.trainer import Training, new_optimizer, step_softmax, take, train_step
 
     torch.set_num_threads(1)
     opened, recipe = open_corpus(corpus), load_recipe("compact")
     model, indexer = new_model(recipe, opened, seed=0)
-    sampler = SentenceSampler(
-        opened,
-        TypeTable.of_corpus(opened, indexer),
-        sentences=opened.meta.sentences,
-        tokens=recipe.text.tokens,
-        max_length=recipe.text.max_length,
-        directions=2,
-        seed=0,
-        share=(0, 1),
-    )
+    table = TypeTable.of_corpus(opened, indexer)
+    sampler = new_sampler(recipe.text, opened, table, opened.meta.sentences, directions=2, seed=0)
     training = Training(recipe, model, new_optimizer(recipe.optimizer, model), sampler, seed=0)
     batches = iter(sampler)
     for _ in range(STEPS):

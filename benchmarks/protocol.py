@@ -214,8 +214,9 @@ class Protocol:
         }
         for split, results in judged.items():
             scores = [result["score"] for result in results]
+            model = f"{self.chosen.model}, fine-tuned" if more else self.chosen.model
             line = {
-                **row_of(row.run, folder, split, self.chosen.model, more),
+                **rows_of_tasks.described(row.run, model, BUDGET, folder, split),
                 "scores": [round(score, 2) for score in scores],
                 "mean": round(statistics.fmean(scores), 2),
                 "std": round(statistics.stdev(scores), 2) if len(scores) > 1 else None,
@@ -243,21 +244,6 @@ class Protocol:
         wanted += [one for row in rows for one in self.made_of(row, data)]
         left = [one for one in wanted if self.shelf.record(one) is None]
         return left + ([] if (self.chosen.work / "adapted" / task).exists() else self.made_of(rows[1], data)[:1])
-
-
-def row_of(run: TaskRun, folder: str, split: str, model: str, more: Mapping[str, Any] | None) -> dict[str, Any]:
-    with_elmo = run.elmo != "none"
-    return {
-        "task": run.task,
-        "elmo": run.elmo,
-        "layers": run.layers if with_elmo else None,
-        "lambda": run.penalty if with_elmo else None,
-        "model": (f"{model}, fine-tuned" if more else model) if with_elmo else None,
-        "budget": BUDGET,
-        "data": folder,
-        "split": split,
-        "metric": find_task(run.task).metric,
-    }
 
 
 def watch(title: str) -> TaskWatch:

@@ -121,7 +121,7 @@ def measure_training(text: Path) -> dict[str, float]:
     from polyseme.pretrain.training.build import new_model
     from polyseme.pretrain.training.distributed import Processes
     from polyseme.pretrain.training.parallel import one_after_the_other
-    from polyseme.pretrain.training.sampler import SentenceSampler
+    from polyseme.pretrain.training.sampler import new_sampler
     from polyseme.pretrain.training.trainer import Training, new_optimizer, step_softmax, train_step
 
     sent = list[int]()
@@ -138,18 +138,8 @@ def measure_training(text: Path) -> dict[str, float]:
         prepare([text], Path(folder) / "corpus", lang="whitespace", vocabulary_size=50_000)
         corpus = open_corpus(Path(folder) / "corpus")
         model, indexer = new_model(recipe, corpus, seed=0)
-        sampler = SentenceSampler(
-            corpus,
-            TypeTable.of_corpus(corpus, indexer),
-            sentences=corpus.meta.sentences,
-            tokens=recipe.text.tokens,
-            max_length=recipe.text.max_length,
-            together=recipe.text.together,
-            capitals=recipe.text.capitals,
-            directions=2,
-            seed=0,
-            share=(0, 1),
-        )
+        table = TypeTable.of_corpus(corpus, indexer)
+        sampler = new_sampler(recipe.text, corpus, table, corpus.meta.sentences, directions=2, seed=0)
         training = Training(recipe, model, new_optimizer(recipe.optimizer, model), sampler, 0, Counting())
         for batch in islice(iter(sampler), 6):
             begun = time.process_time()

@@ -21,10 +21,9 @@ from zlib import crc32
 
 import numpy as np
 
-from induction import halves_by_name
+from induction import halves_by_name, uses_in_semcor
 from polyseme.elmo import Elmo
 from polyseme.lm.places import Place
-from polyseme.probes.wsd_data import find_sense_files, read_keys, read_sense_sentences
 from polyseme.senses.clusters import find_groups
 from polyseme.senses.collect import Blocks, WordSample, sample_words
 from polyseme.senses.sense import lexicon_or_none
@@ -65,13 +64,7 @@ def simulated(elmo: Elmo, folder: Path) -> Figures:
 
 
 def many_semcor_words(folder: Path) -> list[LabelledUses]:
-    data, key_file = find_sense_files(folder, "semcor")
-    keys = read_keys(key_file)
-    uses = defaultdict[tuple[str, str], list[tuple[str, Place]]](list)
-    for sentence in read_sense_sentences(data):
-        for one in sentence.instances:
-            if one.end - one.start == 1 and one.lemma[1] in ("NOUN", "VERB", "ADJ") and len(sentence.tokens) <= 60:
-                uses[one.lemma].append((min(keys[one.id]), Place(sentence.tokens, one.start, one.end)))
+    uses = uses_in_semcor(folder)
     fit = {lemma: found for lemma, found in uses.items() if len(found) >= LEAST and len({s for s, _ in found}) > 1}
     chosen = sorted(fit, key=lambda lemma: crc32("/".join(lemma).encode()))[:LEMMAS]
     return [_drifting(lemma, fit[lemma]) for lemma in chosen]

@@ -81,18 +81,25 @@ def run_seeds(choices: argparse.Namespace, run: TaskRun, data: DataFiles, elmo: 
     return scores([shelf.take(training(one, data, conditions, test=test), watch) for one in seeds], choices.split)
 
 
-def describe_row(choices: argparse.Namespace, run: TaskRun, folder: str, scores: Sequence[float]) -> dict[str, Any]:
+def described(run: TaskRun, model: str, budget: str, folder: str, split: str) -> dict[str, Any]:
+    """What a row of a table says of its run."""
     with_elmo = run.elmo != "none"
     return {
         "task": run.task,
         "elmo": run.elmo,
         "layers": run.layers if with_elmo else None,
         "lambda": run.penalty if with_elmo else None,
-        "model": choices.model if with_elmo else None,
-        "budget": " ".join([choices.budget, *choices.changes]),
+        "model": model if with_elmo else None,
+        "budget": budget,
         "data": folder,
-        "split": choices.split,
+        "split": split,
         "metric": find_task(run.task).metric,
+    }
+
+
+def describe_row(choices: argparse.Namespace, run: TaskRun, folder: str, scores: Sequence[float]) -> dict[str, Any]:
+    return {
+        **described(run, choices.model, " ".join([choices.budget, *choices.changes]), folder, choices.split),
         "scores": [round(score, 2) for score in scores],
         "mean": round(statistics.fmean(scores), 2),
         "std": round(statistics.stdev(scores), 2) if len(scores) > 1 else None,

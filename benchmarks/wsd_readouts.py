@@ -19,16 +19,9 @@ import numpy as np
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import Encoding, Floats, unit
+from polyseme.probes.frozen import BiLMVectors
 from polyseme.probes.wsd import SAME_COSINE, encode_instances
-from polyseme.probes.wsd_data import (
-    Lemma,
-    SenseSentence,
-    find_sense_files,
-    lemma_of,
-    read_first_senses,
-    read_keys,
-    read_sense_sentences,
-)
+from polyseme.probes.wsd_data import Lemma, SenseSentence, lemma_of, read_first_senses, read_sense_set
 from polyseme.senses.uses import WordWeights
 
 PARTS = ("word", "place", "sentence")
@@ -43,18 +36,12 @@ Sums = dict[str, Floats]  # by sense: [PARTS, W]
 
 
 @dataclass(frozen=True)
-class ReadoutVectors:
+class ReadoutVectors(BiLMVectors):
     """One "layer" a readout, each of length one."""
-
-    elmo: Elmo
 
     @property
     def layers(self) -> int:
         return len(PARTS)
-
-    @property
-    def width(self) -> int:
-        return self.elmo.config.width
 
     @cached_property
     def _weights(self) -> WordWeights:
@@ -142,9 +129,8 @@ def measure_wsd(elmo: Elmo, data: Path) -> dict[str, Any] | str:
 
 def read_semcor(vectors: ReadoutVectors, folder: Path, first: Mapping[Lemma, str]) -> tuple[Sums, tuple[float, ...]]:
     """The sums of all senses, and the weights that are best within it: the first half tells, the second half asks."""
-    data, key_file = find_sense_files(folder, "semcor")
-    keys = read_keys(key_file)
-    sentences = list(read_sense_sentences(data))
+    semcor, keys = read_sense_set(folder, "semcor")
+    sentences = list(semcor)
     half = len(sentences) // 2
     sums: Sums = {}
     _add(sums, vectors, sentences[:half], keys)
@@ -170,16 +156,14 @@ def _add(sums: Sums, vectors: ReadoutVectors, sentences: Iterable[SenseSentence]
 
 
 def _questions(vectors: ReadoutVectors, means: Means, folder: Path, name: str) -> Iterator[Question]:
-    data, key_file = find_sense_files(folder, name)
-    gold = read_keys(key_file)
-    for instance, vector in encode_instances(vectors, read_sense_sentences(data)):
+    sentences, gold = read_sense_set(folder, name)
+    for instance, vector in encode_instances(vectors, sentences):
         yield means.ask(instance.lemma, vector, gold[instance.id])
 
 
 def _first_right(folder: Path, name: str, first: Mapping[Lemma, str]) -> int:
-    data, key_file = find_sense_files(folder, name)
-    gold = read_keys(key_file)
-    instances = (one for sentence in read_sense_sentences(data) for one in sentence.instances)
+    sentences, gold = read_sense_set(folder, name)
+    instances = (one for sentence in sentences for one in sentence.instances)
     return sum(first.get(one.lemma, "") in gold[one.id] for one in instances)
 
 

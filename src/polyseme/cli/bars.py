@@ -182,3 +182,14 @@ class _Downloads:
             bar.add_task(title, total=report.total, completed=report.done)
         elif bar.task_ids:
             bar.update(bar.task_ids[-1], completed=report.done, total=report.total)
+
+
+@contextmanager
+def resumable(quiet: bool) -> Iterator[None]:
+    """A job; whoever interrupts it is told how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not quiet:
+            typer.echo("interrupted; go on with the same command and --resume", err=True)
+        raise

@@ -5,15 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from polyseme.cli.bars import shown_duration
+from polyseme.cli.bars import resumable, shown_duration
 from polyseme.cli.options import (
     CarriedState,
     Device,
@@ -204,7 +203,7 @@ def _run(
         last = progress
         show(progress)
 
-    with _resumable(quiet):
+    with resumable(quiet):
         summary = embed_files(
             inputs, out, elmo, options, shard=share, resume=resume, overwrite=overwrite, progress=note
         )
@@ -229,23 +228,12 @@ def _run_in_processes(
     from polyseme.embed.passages import Shard
     from polyseme.embed.processes import embed_in_processes
 
-    with _resumable(quiet):
+    with resumable(quiet):
         summary = embed_in_processes(
             inputs, out, load_model, options, processes=processes, threads=threads, resume=resume, overwrite=overwrite
         )
     if not quiet:
         typer.echo(_outcome(summary, out, Shard()), err=True)
-
-
-@contextmanager
-def _resumable(quiet: bool) -> Iterator[None]:
-    """Whoever interrupts it is told how it goes on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not quiet:
-            typer.echo("interrupted; go on with the same command and --resume", err=True)
-        raise
 
 
 def _run_to_pipe(

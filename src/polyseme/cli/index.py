@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from polyseme.cli.bars import resumable
 from polyseme.cli.options import (
     Device,
     Field,
@@ -61,7 +62,7 @@ def index(
 
     chosen = _layers(layers)
     elmo = Elmo.from_pretrained(model, options=options_file, device=device, state=state, lang=lang, threads=threads)
-    try:
+    with resumable(quiet):
         built = Index.build(
             elmo,
             inputs,
@@ -74,10 +75,6 @@ def index(
             resume=resume,
             overwrite=overwrite,
         )
-    except KeyboardInterrupt:
-        if not quiet:
-            typer.echo("interrupted; go on with the same command and --resume", err=True)
-        raise
     if not quiet:
         typer.echo(f"{out}: {len(built):,} tokens of {built.sentences:,} sentences", err=True)
         typer.echo(f'next: polyseme neighbours {out} "Here is your birthday [present] ."', err=True)

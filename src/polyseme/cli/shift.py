@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyseme.cli.bars import resumable
 from polyseme.cli.options import Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, State, keep_existing
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
@@ -77,7 +78,7 @@ def shift(
         told = estimate_shift(elmo, before, after, asked, most_words=most_words, most_uses=uses, kind=kind, field=field)
         typer.echo(told)
         return
-    try:
+    with resumable(quiet or out is None):
         found = compare_texts(
             elmo,
             before,
@@ -91,10 +92,6 @@ def shift(
             resume=resume,
             overwrite=overwrite,
         )
-    except KeyboardInterrupt:
-        if out is not None and not quiet:
-            typer.echo("interrupted; go on with the same command and --resume", err=True)
-        raise
     if picture is not None:
         save_shift_picture(found, picture)
     if not quiet:

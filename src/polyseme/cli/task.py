@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from polyseme.cli.bars import resumable
 from polyseme.cli.options import (
     Changes,
     Device,
@@ -175,12 +176,8 @@ def train(
         skip_bad_lines=skip_bad_lines,
         tensorboard=tensorboard,
     )
-    try:
+    with resumable(quiet):
         finished = train_task(plan, resume=resume, watch=shown_training(quiet, preset.training))
-    except KeyboardInterrupt:
-        if not quiet:
-            typer.echo("interrupted; go on with the same command and --resume", err=True)
-        raise
     print_scores(finished.scores, as_json, {"mixes": finished.mixes})
     if not quiet:
         print_summary(finished, out, definition.metric)

@@ -22,16 +22,7 @@ import numpy.typing as npt
 from polyseme.encoding import unit
 from polyseme.errors import InputError
 from polyseme.probes.frozen import FrozenVectors
-from polyseme.probes.wsd_data import (
-    Instance,
-    Lemma,
-    SenseSentence,
-    find_sense_files,
-    lemma_of,
-    read_first_senses,
-    read_keys,
-    read_sense_sentences,
-)
+from polyseme.probes.wsd_data import Instance, Lemma, SenseSentence, lemma_of, read_first_senses, read_sense_set
 
 Keys = Mapping[str, frozenset[str]]
 Floats = npt.NDArray[np.float32]
@@ -169,17 +160,13 @@ def evaluate_senses(
     ``most``: sentences of SemCor that are read, from its beginning; all unless given.
     """
     names = list(sets)
-    files = {name: find_sense_files(folder, name) for name in names}
     first = read_first_senses(next(iter(sorted(folder.rglob("index.sense*")) or [folder / "index.sense"])))
     lemmas = {
         instance.lemma
-        for data, _ in files.values()
-        for sentence in read_sense_sentences(data)
+        for name in names
+        for sentence in read_sense_set(folder, name)[0]
         for instance in sentence.instances
     }
-    data, keys = find_sense_files(folder, "semcor")
-    means = SenseMeans.read(vectors, islice(read_sense_sentences(data), most), read_keys(keys), lemmas, report)
-    return {
-        name: score_senses(vectors, means, read_sense_sentences(data), read_keys(gold), first)
-        for name, (data, gold) in files.items()
-    }
+    semcor, keys = read_sense_set(folder, "semcor")
+    means = SenseMeans.read(vectors, islice(semcor, most), keys, lemmas, report)
+    return {name: score_senses(vectors, means, *read_sense_set(folder, name), first) for name in names}

@@ -101,6 +101,12 @@ def read_first_senses(path: str | Path) -> dict[Lemma, str]:
     return first
 
 
+def read_sense_set(folder: Path, name: str) -> tuple[Iterator[SenseSentence], dict[str, frozenset[str]]]:
+    """The sentences of a set anywhere below a folder, and the sense keys of its instances."""
+    data, keys = find_sense_files(folder, name)
+    return read_sense_sentences(data), read_keys(keys)
+
+
 def find_sense_files(folder: Path, name: str) -> tuple[Path, Path]:
     """NAME.data.xml and NAME.gold.key.txt anywhere below a folder, compressed or not."""
     return _only(folder, f"{name}.data.xml"), _only(folder, f"{name}.gold.key.txt")

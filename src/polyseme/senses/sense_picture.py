@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ SENTENCES, AROUND = 2, 48
 
 def save_sense_picture(found: SenseMap, path: Path) -> None:
     """Draw the map. Raises MissingExtra without matplotlib."""
+    save_drawn(path, (12, 4.6), lambda figure: _draw(figure, found))
+
+
+def save_drawn(path: Path, size: tuple[float, float], draw: Callable[[Any], None], **how: Any) -> None:
+    """A PNG of ``size`` inches of what is drawn into a figure; ``how`` it is saved beyond that."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -29,9 +35,9 @@ def save_sense_picture(found: SenseMap, path: Path) -> None:
     families = [name for name in FAMILIES if name in fontManager.get_font_names()]
     style: Any = {"font.family": families, "font.size": 10, "text.color": INK}
     with matplotlib.rc_context(style), replace_when_complete(path) as file:
-        figure = Figure(figsize=(12, 4.6))
-        _draw(figure, found)
-        figure.savefig(file, format="png", dpi=150, facecolor="white")
+        figure = Figure(figsize=size)
+        draw(figure)
+        figure.savefig(file, format="png", dpi=150, facecolor="white", **how)
 
 
 def _draw(figure: Any, found: SenseMap) -> None:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import MissingExtra
-from polyseme.jobs.atomic import replace_when_complete
 from polyseme.senses.sense_page import COLOURS
-from polyseme.senses.sense_picture import FAINT, FAMILIES, INK
+from polyseme.senses.sense_picture import FAINT, INK, save_drawn
 from polyseme.senses.text_shift import RANKED_BY, Shift
 
 WORDS, NAMES = 20, 3
@@ -17,19 +15,8 @@ WORDS, NAMES = 20, 3
 
 def save_shift_picture(found: Shift, path: Path) -> None:
     """Draw the most changed words. Raises MissingExtra without matplotlib."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-        from matplotlib.font_manager import fontManager
-    except ImportError:
-        raise MissingExtra("a picture", "train") from None
-    families = [name for name in FAMILIES if name in fontManager.get_font_names()]
-    style: Any = {"font.family": families, "font.size": 10, "text.color": INK}
-    with matplotlib.rc_context(style), replace_when_complete(path) as file:
-        count = min(len(found.words), WORDS)
-        figure = Figure(figsize=(12, 1.3 + 0.34 * max(count, 1)))
-        _draw(figure, found)
-        figure.savefig(file, format="png", dpi=150, facecolor="white", bbox_inches="tight")
+    height = 1.3 + 0.34 * max(1, min(len(found.words), WORDS))
+    save_drawn(path, (12, height), lambda figure: _draw(figure, found), bbox_inches="tight")
 
 
 def _draw(figure: Any, found: Shift) -> None:

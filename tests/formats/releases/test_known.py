@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,8 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-import make_releases
-from helpers.paths import SHARED, needs
 from helpers.release_files import list_releases
 from polyseme.errors import FormatError
 from polyseme.formats.bundled import BUNDLED
@@ -112,19 +109,6 @@ def test_a_file_of_a_release_is_found_by_its_address() -> None:
 
 def test_a_vocabulary_that_several_models_share_names_none_of_them() -> None:
     assert find_release(f"{S3}vocab-2016-09-10.txt") is None
-
-
-@pytest.mark.shared
-@needs(SHARED / "registry" / "models.tsv")
-def test_the_table_is_what_the_script_makes_of_the_shared_one() -> None:
-    with make_releases.TABLE.open(encoding="utf-8", newline="") as file:
-        rows = {row["name"]: row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
-    assert make_releases.OUT.read_text(encoding="utf-8") == make_releases.known_releases(rows)
-
-
-def test_a_row_that_nobody_has_reviewed_is_an_error() -> None:
-    with pytest.raises(SystemExit, match="rows that were not reviewed: new-elmo"):
-        make_releases.known_releases({"new-elmo": {}})
 
 
 def test_the_users_own_file_comes_first(home: Path) -> None:

@@ -34,7 +34,7 @@ from polyseme.pretrain.training.open_run import LAST, OpenRun, Watch
 from polyseme.pretrain.training.parallel import Runner, on_cores, one_after_the_other, parallel_threads
 from polyseme.pretrain.training.run_plan import RECIPE, RunPlan
 from polyseme.pretrain.training.same_run import check_same_run, describe_texts
-from polyseme.pretrain.training.sampler import Sampler, SentenceSampler, WindowSampler
+from polyseme.pretrain.training.sampler import new_sampler
 from polyseme.pretrain.training.trainer import Training, new_optimizer
 from polyseme.text.indexing import Indexer
 
@@ -109,7 +109,8 @@ def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Pr
     model.to(plan.device)
     model.precision = product_precision(recipe.precision, model.device)
     table = TypeTable.of_corpus(corpus, indexer)
-    sampler = _sampler(plan, corpus, table, sentences, model.bilm.config.directions, processes)
+    share, directions = (processes.rank, processes.world), model.bilm.config.directions
+    sampler = new_sampler(plan.recipe.text, corpus, table, sentences, directions, plan.seed, share)
     training = Training(recipe, model, new_optimizer(recipe.optimizer, model), sampler, plan.seed, processes)
     if saved is not None:
         restore(training, *saved)
@@ -132,33 +133,3 @@ def product_precision(choice: str, device: torch.device) -> torch.dtype:
 
 def _new_model(plan: RunPlan, corpus: Corpus) -> tuple[LanguageModel, Indexer]:
     return new_model(plan.recipe, corpus, plan.seed)
-
-
-def _sampler(
-    plan: RunPlan, corpus: Corpus, table: TypeTable, sentences: int, directions: int, processes: Processes
-) -> Sampler:
-    choice, share = plan.recipe.text, (processes.rank, processes.world)
-    if choice.read == "sentences":
-        return SentenceSampler(
-            corpus,
-            table,
-            sentences=sentences,
-            tokens=choice.tokens,
-            max_length=choice.max_length,
-            together=choice.together,
-            capitals=choice.capitals,
-            directions=directions,
-            seed=plan.seed,
-            share=share,
-        )
-    return WindowSampler(
-        corpus,
-        table,
-        sentences=sentences,
-        rows=choice.rows,
-        steps=choice.steps,
-        directions=directions,
-        seed=plan.seed,
-        share=share,
-        shuffle=choice.shuffle,
-    )

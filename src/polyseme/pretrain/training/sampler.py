@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyseme.pretrain.corpus.corpus import Corpus
+from polyseme.pretrain.recipe import TextChoice
 from polyseme.pretrain.training.batches import PackedBatch, Types, TypeTable, pack_sentences, pack_windows
 
 #: Sentences that are sorted by length together, so that a batch holds sentences of similar length.
@@ -27,6 +28,23 @@ class Sampler(Protocol):
     position: dict[str, Any]
 
     def __iter__(self) -> Iterator[PackedBatch]: ...
+
+
+def new_sampler(
+    choice: TextChoice,
+    corpus: Corpus,
+    table: TypeTable,
+    sentences: int,
+    directions: int,
+    seed: int,
+    share: tuple[int, int] = (0, 1),
+) -> Sampler:
+    """What a recipe says, for the first ``sentences`` of a corpus; ``share``: the number of a process, and of all."""
+    all_have: dict[str, Any] = {"sentences": sentences, "directions": directions, "seed": seed, "share": share}
+    if choice.read == "windows":
+        return WindowSampler(corpus, table, rows=choice.rows, steps=choice.steps, shuffle=choice.shuffle, **all_have)
+    all_have |= {"tokens": choice.tokens, "max_length": choice.max_length}
+    return SentenceSampler(corpus, table, together=choice.together, capitals=choice.capitals, **all_have)
 
 
 class SentenceSampler:
