@@ -7,20 +7,15 @@ elmo.encode("Here is your birthday present.")["present"]
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args, overload
 
-import numpy as np
-import numpy.typing as npt
-
 from polyseme.bilm_config import BiLMConfig
 from polyseme.card_choices import WARM_TEXT, State, card_language, card_mix, card_state, warm_text
 from polyseme.device import choose_device
-from polyseme.encoding import Encoding, Floats, joined_offsets
-from polyseme.engine.engine import Engine
+from polyseme.encoding import Encoding, Floats
 from polyseme.engine.state import ReadingState
 from polyseme.engine.weights import Precision
 from polyseme.errors import ConfigError, FormatError, InputError
@@ -28,20 +23,19 @@ from polyseme.extras import need_torch
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
-from polyseme.formats.reloadable import release
 from polyseme.jobs.progress import Report, Work, working
 from polyseme.jobs.windows import windows
 from polyseme.likeness import layer_cosines
 from polyseme.mixing import Mix, mix_weights
 from polyseme.pooling import OccurrenceVectors, Pool, text_vectors, word_vectors
-from polyseme.prepared_text import PreparedText, offset_array
+from polyseme.prepared_text import Preparation, PreparedText
+from polyseme.reading import Reading, make_engine
 from polyseme.text.languages import known_language
-from polyseme.text.own_tokenizer import Language, language_name
-from polyseme.text.tokenization import Sentence, split_text
-from polyseme.text.unfamiliar import LETTERS, Familiar
-from polyseme.text.units import PartedWords, Units, part_words
+from polyseme.text.own_tokenizer import Language
+from polyseme.text.tokenization import Sentence
+from polyseme.text.units import PartedWords
 from polyseme.text.vocabulary import Vocabulary
-from polyseme.text_input import Texts, checked_list, checked_sentence, checked_text
+from polyseme.text_input import Item, Texts, checked_list, checked_sentence, checked_text
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,16 +43,9 @@ if TYPE_CHECKING:
     from polyseme.lm.lexicon import Direction, Lexicon, Substitute
     from polyseme.lm.scoring import Score, Unknown
     from polyseme.nn.bilm import BiLM
-    from polyseme.nn.device_engine import DeviceEngine
     from polyseme.senses.sense import Sense
     from polyseme.senses.uses import Readout
 
-
-class UnfamiliarScript(UserWarning):
-    """A model reads text in a script that it has hardly seen."""
-
-
-Item = str | Sequence[str]
 
 #: Positions that are encoded together; texts beyond wait their turn, so that memory does not grow with their number.
 WINDOW_POSITIONS = 8192
@@ -85,25 +72,11 @@ class Elmo:
         self.state: State = state or card_state(stored)
         self.device = choose_device(device)
         self.mix = mix_weights(card_mix(stored) if mix is None else mix, stored.config.layers + 1)
-        self._language: Language = known_language(lang) if lang else card_language(stored)
-        self.lang = language_name(self._language)
         self.precision: Precision = precision
-        self.engine = self._engine(cache_mb, threads)
-        self._memory: ReadingState | None = None
-        self._warned = False  # of a script that the model has hardly seen
-        if self.state == "warm":
-            _, self._memory = self.engine.encode_carrying([warm_text(stored).split()])
-
-    def _engine(self, cache_mb: float, threads: int | None) -> Engine | DeviceEngine:
-        if self.device == "cpu":
-            engine = Engine(self.stored, cache_mb=cache_mb, threads=threads, precision=self.precision)
-            release(self.stored.tensors)  # the engine has weights of its own now
-            return engine
-        if self.precision != "float32":
-            raise ConfigError(f"weights in {self.precision} are for CPUs, and this model is on {self.device}")
-        from polyseme.nn.device_engine import DeviceEngine  # the CPU needs no PyTorch
-
-        return DeviceEngine(self.stored, self.device, threads)
+        self._preparation = Preparation(stored, known_language(lang) if lang else card_language(stored))
+        self.lang = self._preparation.lang
+        self.engine = make_engine(stored, self.device, cache_mb=cache_mb, threads=threads, precision=precision)
+        self._reading = Reading(self.engine, stored, self.state)
 
     @classmethod
     def from_pretrained(
@@ -184,20 +157,11 @@ class Elmo:
 
     def split(self, text: str) -> list[Sentence]:
         """The sentences of a text, each with its tokens and their offsets."""
-        sentences = split_text(checked_text(text), self._language)
-        if not self._reads_units or self.lang != card_language(self.stored):
-            return sentences
-        return [Sentence(Units(sentence.tokens), sentence.offsets) for sentence in sentences]
+        return self._preparation.split(text)
 
     def part(self, tokens: Sequence[str]) -> PartedWords | None:
         """The units inside tokens that were not split by this model, if it reads units that are smaller than words."""
-        if not self._reads_units or isinstance(tokens, Units):
-            return None
-        return part_words(tokens, card_language(self.stored))
-
-    @property
-    def _reads_units(self) -> bool:
-        return bool(self.stored.card.get("unit"))
+        return self._preparation.part(tokens)
 
     def ids(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Sentences of tokens → ids [B, T, K] with boundaries, for ``bilm``."""
@@ -261,8 +225,7 @@ class Elmo:
 
     def forget(self) -> None:
         """Drop a carried state: the next sentences start from zero."""
-        if self.state == "carry":
-            self._memory = None
+        self._reading.forget()
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the model as a native folder, which ``from_pretrained`` reads back."""
@@ -276,35 +239,7 @@ class Elmo:
 
     def prepare(self, item: Item) -> PreparedText:
         """A text, or a sentence that is split into tokens already, as the model reads it."""
-        if isinstance(item, str) or not isinstance(item, Iterable):
-            text = checked_text(item)
-            self._warn_of_script(text)
-            split = self.split(text)
-            sentences: list[Sequence[str]] = [sentence.tokens for sentence in split]
-            return self._as_units(text, sentences, offset_array(sentence.offsets for sentence in split))
-        tokens = checked_sentence(item)
-        self._warn_of_script(" ".join(tokens[:LETTERS]))
-        return self._as_units(" ".join(tokens), [tokens], joined_offsets(tokens))
-
-    def _as_units(self, text: str, sentences: list[Sequence[str]], offsets: npt.NDArray[np.int64]) -> PreparedText:
-        found = [parted for sentence in sentences if (parted := self.part(sentence)) is not None]
-        return PreparedText(text, sentences, offsets, found or None)
-
-    @cached_property
-    def _familiar(self) -> Familiar:
-        return Familiar(self.vocabulary.words if self.vocabulary is not None else ())
-
-    def _warn_of_script(self, text: str) -> None:
-        """Say once that a text is in a script that the model has hardly seen."""
-        if self._warned or not (script := self._familiar.stranger(text)):
-            return
-        self._warned = True
-        warnings.warn(
-            f"{self.stored.card.get('name') or 'the model'} has hardly seen the script of this text ({script}), so its "
-            "vectors mean little; take a model of that language",
-            UnfamiliarScript,
-            stacklevel=2,
-        )
+        return self._preparation.prepare(item)
 
     def _encode_all(self, texts: list[PreparedText], progress: Report | None) -> list[Encoding]:
         windows = [texts] if self.state == "carry" else self._windows(texts)  # carried: one call is one batch
@@ -317,21 +252,12 @@ class Elmo:
 
     def _encode_together(self, texts: list[PreparedText], progress: Work | None = None) -> list[Encoding]:
         sentences = [units for text in texts for units in text.units]
-        layers = iter(self._run(sentences, progress))
+        layers = iter(self._reading.read(sentences, progress))
         return [text.encoding([next(layers) for _ in text.sentences], self.config, self.mix) for text in texts]
-
-    def _run(self, sentences: list[Sequence[str]], progress: Work | None) -> list[Floats]:
-        """Sentences → layers [L+1, N+2, W] each, boundaries included, from the state that ``self.state`` says."""
-        if self.state == "carry":
-            start = self._memory.rows(len(sentences)) if self._memory else None
-            layers, final = self.engine.encode_carrying(sentences, start, keep_boundaries=True, progress=progress)
-            self._memory = self._memory.replace_rows(final) if self._memory else final
-            return layers
-        return self.engine.encode(sentences, self.start(len(sentences)), keep_boundaries=True, progress=progress)
 
     def start(self, count: int) -> ReadingState | None:
         """Where so many sentences start if the state is not carried: None for the zero state."""
-        return self._memory.expand(count) if self._memory else None
+        return self._reading.start(count)
 
     @overload
     def similarity(self, first: str, second: str, by: Literal["word"] = "word") -> Floats: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,8 @@ class TextColumn(Protocol):
     def to_list(self) -> list[Any]: ...
 
 
+#: A text, or a sentence that is split into tokens already.
+Item = str | Sequence[str]
 Texts = list[str] | tuple[str, ...] | npt.NDArray[Any] | TextColumn
 
 

@@ -6,7 +6,7 @@ only, and a loader.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -97,9 +97,9 @@ def _recognise_added(path: Path) -> Format | None:
     return next((known for known in added_formats()[0] if known.test(path)), None)
 
 
-def _with_context(shown: str, path: Path) -> StoredModel:
+def _with_context(shown: str, path: Path, read: Callable[[Path], StoredModel] | None = None) -> StoredModel:
     try:
-        model = load_path(path)
+        model = (read or load_path)(path)
     except PolysemeError as error:
         raise FormatError(f"{shown}: {error}") from None
     except OSError as error:
@@ -110,7 +110,7 @@ def _with_context(shown: str, path: Path) -> StoredModel:
 def _load_bundled(language: str) -> StoredModel:
     if language not in (bundled := bundled_models()):
         raise FormatError(f"the model {language!r} is missing in this installation; give a path or a hub id instead")
-    return _with_context(language, bundled[language])
+    return _with_context(language, bundled[language], load_native)
 
 
 def _load_pair(weights: str, options: str) -> StoredModel:

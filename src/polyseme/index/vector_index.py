@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.elmo import Elmo, Item
+from polyseme.elmo import Elmo
 from polyseme.embed.compute import encode_window, plan_windows
 from polyseme.embed.description import Options
 from polyseme.embed.passages import Shard, read_passages
@@ -41,6 +41,7 @@ from polyseme.jobs.identity import refuse_other
 from polyseme.jobs.progress import Report
 from polyseme.lm.places import find_place
 from polyseme.text.readers import Document
+from polyseme.text_input import Item
 
 if TYPE_CHECKING:
     from polyseme.senses.uses import Readout

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.elmo import WINDOW_POSITIONS, Elmo, Item
+from polyseme.elmo import WINDOW_POSITIONS, Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import ConfigError
 from polyseme.formats.output_layer import output_layer
@@ -28,6 +28,7 @@ from polyseme.lm.outputs import read
 from polyseme.lm.word_probabilities import predict
 from polyseme.prepared_text import PreparedText, bounds_of
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN
+from polyseme.text_input import Item
 
 if TYPE_CHECKING:
     from polyseme.lm.scored_words import ScoredWord

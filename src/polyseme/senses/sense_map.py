@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyseme.elmo import Elmo, Item
+from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import InputError
 from polyseme.index.occurrences import Occurrence
@@ -25,6 +25,7 @@ from polyseme.senses.projection import Plane, fit_plane
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_names import name_groups, words_around
 from polyseme.senses.uses import Uses, WordWeights, read_uses
+from polyseme.text_input import Item
 
 #: Occurrences on a map; of more, some are drawn.
 MOST_POINTS = 300

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from zlib import crc32
 
-from polyseme.elmo import Elmo, Item
+from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import InputError
 from polyseme.index.occurrences import Occurrence
@@ -23,6 +23,7 @@ from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import GroupNames, clearest_first, describe_groups, places_of
 from polyseme.senses.shift_measures import Measured, ShiftMeasure, measure_shift
 from polyseme.senses.uses import Readout, read_uses
+from polyseme.text_input import Item
 
 #: Uses of a word that are looked at in each text, unless said otherwise; and that there have to be.
 MOST_USES, LEAST_USES = 100, 5
