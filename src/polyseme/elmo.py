@@ -29,7 +29,7 @@ from polyseme.likeness import layer_cosines
 from polyseme.mixing import Mix, mix_weights
 from polyseme.pooling import OccurrenceVectors, Pool, text_vectors, word_vectors
 from polyseme.prepared_text import Preparation, PreparedText
-from polyseme.reading import Reading, make_engine
+from polyseme.sentence_reader import SentenceReader, make_engine
 from polyseme.text.languages import known_language
 from polyseme.text.own_tokenizer import Language
 from polyseme.text.tokenization import Sentence
@@ -76,7 +76,7 @@ class Elmo:
         self._preparation = Preparation(stored, known_language(lang) if lang else card_language(stored))
         self.lang = self._preparation.lang
         self.engine = make_engine(stored, self.device, cache_mb=cache_mb, threads=threads, precision=precision)
-        self._reading = Reading(self.engine, stored, self.state)
+        self._reader = SentenceReader(self.engine, stored, self.state)
 
     @classmethod
     def from_pretrained(
@@ -225,7 +225,7 @@ class Elmo:
 
     def forget(self) -> None:
         """Drop a carried state: the next sentences start from zero."""
-        self._reading.forget()
+        self._reader.forget()
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the model as a native folder, which ``from_pretrained`` reads back."""
@@ -252,12 +252,12 @@ class Elmo:
 
     def _encode_together(self, texts: list[PreparedText], progress: Work | None = None) -> list[Encoding]:
         sentences = [units for text in texts for units in text.units]
-        layers = iter(self._reading.read(sentences, progress))
+        layers = iter(self._reader.read(sentences, progress))
         return [text.encoding([next(layers) for _ in text.sentences], self.config, self.mix) for text in texts]
 
     def start(self, count: int) -> ReadingState | None:
         """Where so many sentences start if the state is not carried: None for the zero state."""
-        return self._reading.start(count)
+        return self._reader.start(count)
 
     @overload
     def similarity(self, first: str, second: str, by: Literal["word"] = "word") -> Floats: ...

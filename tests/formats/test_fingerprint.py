@@ -13,7 +13,7 @@ import pytest
 from helpers.pins import PINS, fingerprints
 from helpers.small_models import SMALL, small_model
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.formats.fingerprint import model_fingerprint
+from polyseme.formats.model import model_fingerprint
 from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme, UnicodeScheme
 from polyseme.text.indexing import Indexer

@@ -15,7 +15,7 @@ from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.formats.bundled import bundled_models
 from polyseme.formats.detect import load
 from polyseme.formats.digests import DIGESTS
-from polyseme.formats.fingerprint import model_fingerprint
+from polyseme.formats.model import model_fingerprint
 from polyseme.formats.native import CONFIG, write_config
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
 from polyseme.text.indexing import Indexer

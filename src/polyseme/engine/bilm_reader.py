@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
+from polyseme.engine.plan import Batch, Places
 from polyseme.engine.state import ReadingState
 from polyseme.errors import FormatError
 from polyseme.jobs.progress import Work
@@ -35,6 +36,37 @@ class ReadingRequest:
     final: ReadingState | None  #: filled with the states after the sentences, where they are wanted
     keep_boundaries: bool
     progress: Work | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingJob:
+    """What one direction reads of a batch of a request, and where it writes."""
+
+    batch: Batch
+    direction: int
+    rows: Places  #: for each position of the call, sentence by sentence, its token's row in ``table``
+    begins: Sequence[int]  #: where each sentence of the call begins in ``rows``
+    table: Floats  # [·, D]
+    layers: Sequence[Floats]  #: for each sentence of the call [L+1, N, W], written to
+    call: ReadingRequest
+
+    def batch_rows(self) -> Places:
+        """For each position of the batch, sentence by sentence, its token's row in ``table``."""
+        parts = zip((self.begins[number] for number in self.batch.sentences), self.batch.lengths, strict=True)
+        return np.concatenate([self.rows[begin : begin + length] for begin, length in parts])
+
+    def start_states(self) -> tuple[Floats, Floats] | None:
+        """h [L, sentences, D] and c [L, sentences, H] before the batch."""
+        if self.call.start is None:
+            return None
+        rows = self.batch.sentences
+        return self.call.start.h[self.direction][:, rows], self.call.start.c[self.direction][:, rows]
+
+    def keep_states(self, h: Floats, c: Floats) -> None:
+        """The same after the last position of each sentence."""
+        if self.call.final is not None:
+            self.call.final.h[self.direction][:, self.batch.sentences] = h
+            self.call.final.c[self.direction][:, self.batch.sentences] = c
 
 
 class BiLMReader(ABC):

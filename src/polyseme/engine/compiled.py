@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
-from polyseme.engine.reading_job import ReadingJob
+from polyseme.engine.bilm_reader import ReadingJob
 from polyseme.engine.weights import LayerWeights, Precision, fits_half
 from polyseme.kernel.library import Library
 from polyseme.kernel.matrix import Kind, Matrix, PackedMatrix, pack

@@ -15,13 +15,12 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingRequest
+from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingJob, ReadingRequest
 from polyseme.engine.blas import one_blas_thread
 from polyseme.engine.compiled import CompiledDirection
 from polyseme.engine.compiled_tokens import CompiledTokenEncoder
 from polyseme.engine.plan import plan_batches
 from polyseme.engine.pool import Job, Pool, check_threads
-from polyseme.engine.reading_job import ReadingJob
 from polyseme.engine.recurrence import Direction
 from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.token_rows import KEY_BYTES, Boundary, CacheStats, Key, TokenRows

@@ -34,7 +34,7 @@ def make_engine(
     return DeviceEngine(stored, device, threads)
 
 
-class Reading:
+class SentenceReader:
     """An engine that reads sentences from ``state`` on."""
 
     def __init__(self, engine: Engine | DeviceEngine, stored: StoredModel, state: State) -> None:
