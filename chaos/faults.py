@@ -97,6 +97,19 @@ def _said(said: Path) -> str:
     return said.read_text() if said.exists() else "nothing said"
 
 
+def _starved(job: LongJob, place: Path, out: Path, said: Path, limit: Callable[[], None]) -> tuple[int, dict[str, Any]]:
+    """The exit code under a limit, and what was told."""
+    code = finish(begin(job, place, out, said, limit))
+    return code, json.loads(_said(said)) if said.exists() else {}
+
+
+def _not_gone_on(job: LongJob, place: Path, out: Path, said: Path, whole: str, limited: str) -> list[str]:
+    """Run again without a limit: what is wrong with the result, which is removed."""
+    gone_on = finish(begin(job, place, out, said)) == 0 and digest_of(job, out) == whole
+    remove(out)
+    return [] if gone_on else [f"{limited}: did not go on to the same bytes: {_said(said)}"]
+
+
 def full_disk(job: LongJob, place: Path, out: Path, said: Path, largest: int, whole: str) -> dict[str, Any]:
     """A limit on the size of a file stands for the disk."""
     tried, wrong = 0, list[str]()
@@ -106,16 +119,13 @@ def full_disk(job: LongJob, place: Path, out: Path, said: Path, largest: int, wh
         def limit(size: int = size) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
-        code = finish(begin(job, place, out, said, limit))
+        code, told = _starved(job, place, out, said, limit)
         tried += 1
-        told = json.loads(_said(said)) if said.exists() else {}
         if code == 0:
             continue
         if "no space left" not in told.get("sentence", ""):
             wrong.append(f"{size} bytes: code {code}, {told}")
-        if finish(begin(job, place, out, said)) != 0 or digest_of(job, out) != whole:
-            wrong.append(f"{size} bytes: did not go on to the same bytes: {_said(said)}")
-        remove(out)
+        wrong += _not_gone_on(job, place, out, said, whole, f"{size} bytes")
     return {"tried": tried, "wrong": wrong}
 
 
@@ -127,14 +137,11 @@ def little_memory(job: LongJob, place: Path, out: Path, said: Path, whole: str) 
             held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (held + more, resource.RLIM_INFINITY))
 
-        code = finish(begin(job, place, out, said, limit))
+        code, told = _starved(job, place, out, said, limit)
         tried += 1
-        told = json.loads(_said(said)) if said.exists() else {}
         if code and not (told.get("own") or "not enough memory" in told.get("sentence", "")):
             wrong.append(f"{more >> 20} MB: code {code}, {told}")
-        if finish(begin(job, place, out, said)) != 0 or digest_of(job, out) != whole:
-            wrong.append(f"{more >> 20} MB: did not go on to the same bytes: {_said(said)}")
-        remove(out)
+        wrong += _not_gone_on(job, place, out, said, whole, f"{more >> 20} MB")
     return {"tried": tried, "wrong": wrong}
 
 

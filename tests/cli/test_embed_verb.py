@@ -18,8 +18,12 @@ from polyseme.embed import about, read
 @pytest.fixture
 def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "text.txt"
-    path.write_text("Here is your birthday present.\nLive in the present. At present!\n\nThe bank.\n", encoding="utf-8")
+    return written("text.txt", "Here is your birthday present.\nLive in the present. At present!\n\nThe bank.\n")
+
+
+def written(name: str, content: str) -> Path:
+    path = Path.cwd() / name
+    path.write_text(content, encoding="utf-8")
     return path
 
 
@@ -116,9 +120,7 @@ def test_a_share_that_is_none_is_refused(text: Path) -> None:
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "reviews.csv"
-    path.write_text("nr,body,stars\nr7,A fine film.,5\nr9,A dull film.,1\n", encoding="utf-8")
-    return path
+    return written("reviews.csv", "nr,body,stars\nr7,A fine film.,5\nr9,A dull film.,1\n")
 
 
 @pytest.mark.parametrize("out", ["a.h5", "a.parquet", "a.npz", "a.npy", "a.jsonl"])

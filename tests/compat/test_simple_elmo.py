@@ -7,16 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from helpers.golden import assert_same_as_golden, files, golden
+from helpers.golden import CONTAINERS, assert_same_as_golden, files, golden
 from polyseme.compat.simple_elmo import ElmoModel
 from polyseme.errors import ConfigError, InputError
 
-CONTAINERS = {
-    "with_vocab": "with_vocab.zip",
-    "without_vocab": "without_vocab.zip",
-    "maxchars16": "maxchars16.zip",
-    "folder_other_name": "folder_other_name",
-}
 SENTENCES = json.loads(golden("nlpl/sentences.json").read_text())
 
 

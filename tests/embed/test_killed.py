@@ -111,17 +111,22 @@ def test_a_kill_leaves_the_same_file(tmp_path: Path, model: Path, text: Path) ->
     assert out.read_bytes() == (tmp_path / "whole.h5").read_bytes()
 
 
+def embed_onto_a_full_disk(size: int, model: Path, text: Path, out: Path) -> str:
+    """What is said where no file may be larger than ``size`` bytes."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
+    command = [sys.executable, "-c", limit + textwrap.dedent(JOB), str(model), str(text), str(out)]
+    failed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1, failed.stderr
+    assert "JobError: no space left for" in failed.stderr
+    return failed.stderr
+
+
 @pytest.mark.parametrize("suffix", [".h5", ".parquet", ".npz"])
 def test_a_full_disk_while_the_file_is_put_together(tmp_path: Path, model: Path, text: Path, suffix: str) -> None:
     """A limit on the size of a file stands for the disk: parts fit, the whole does not."""
     whole, out = tmp_path / f"whole{suffix}", tmp_path / f"out{suffix}"
     embed_files([text], whole, tiny_elmo(), Options(layers="all"), limits=LIMITS)
-    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n" + textwrap.dedent(JOB)
-    command = [sys.executable, "-c", limited, str(model), str(text), str(out)]
-    failed = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert failed.returncode == 1, failed.stderr
-    assert "JobError: no space left for" in failed.stderr
-    assert "--resume" in failed.stderr
+    assert "--resume" in embed_onto_a_full_disk(300_000, model, text, out)
     assert not out.exists()
     assert not list(tmp_path.glob("*.partial"))
     embed_files([text], out, tiny_elmo(), Options(layers="all"), limits=LIMITS, resume=True)
@@ -130,12 +135,7 @@ def test_a_full_disk_while_the_file_is_put_together(tmp_path: Path, model: Path,
 
 def test_a_full_disk_while_parts_are_written(tmp_path: Path, model: Path, text: Path) -> None:
     out = tmp_path / "out.h5"
-    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n" + textwrap.dedent(JOB)
-    command = [sys.executable, "-c", limited, str(model), str(text), str(out)]
-    failed = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert failed.returncode == 1, failed.stderr
-    assert "JobError: no space left for" in failed.stderr
-    assert "what is finished is safe" in failed.stderr
+    assert "what is finished is safe" in embed_onto_a_full_disk(20_000, model, text, out)
     assert not list(parts_folder(out).glob("*/*.partial"))
     embed_files([text], out, tiny_elmo(), Options(layers="all"), limits=LIMITS, resume=True)
     embed_files([text], tmp_path / "whole.h5", tiny_elmo(), Options(layers="all"), limits=LIMITS)

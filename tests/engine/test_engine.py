@@ -229,16 +229,14 @@ class TestThreads:
         assert engine.encode([["the"]])[0].shape == (2, 1, 128)
 
 
+def small_model(layers: int) -> StoredModel:
+    characters = CharacterConfig(alphabet=261, dim=2, filters=((1, 4),), highways=0)
+    return random_model(BiLMConfig(characters=characters, cell=8, projection=4, layers=layers))
+
+
 class TestLongSentences:
     def test_a_long_sentence_is_exact_and_takes_little_more_than_its_output(self) -> None:
-        config = BiLMConfig(
-            characters=CharacterConfig(alphabet=261, dim=2, filters=((1, 4),), highways=0),
-            cell=8,
-            projection=4,
-            layers=2,
-        )
-        stored = random_model(config)
-        engine = Engine(stored)
+        engine = Engine(small_model(layers=2))
         engine.encode([TOKENS * 50])
         before = peak_memory()
         sentence = [TOKENS[(n * n) % len(TOKENS)] for n in range(20_000)]
@@ -251,13 +249,7 @@ class TestLongSentences:
 
     @pytest.mark.slow
     def test_a_hundred_thousand_tokens_agree_with_the_network(self) -> None:
-        config = BiLMConfig(
-            characters=CharacterConfig(alphabet=261, dim=2, filters=((1, 4),), highways=0),
-            cell=8,
-            projection=4,
-            layers=1,
-        )
-        stored = random_model(config)
+        stored = small_model(layers=1)
         sentence = [TOKENS[(n * n) % len(TOKENS)] for n in range(100_000)]
         expected, _ = reference(stored, [sentence])
         assert_close(Engine(stored).encode([sentence], keep_boundaries=True), expected)

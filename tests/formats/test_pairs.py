@@ -11,19 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.golden import Carrying, assert_same_as_golden, bilm_tf_layers, files, golden
+from helpers.golden import CONTAINERS, Carrying, assert_same_as_golden, bilm_tf_layers, files, golden
 from polyseme.errors import FormatError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.pairs import find_pair
 
 SKIP = "bilm-tf-generated/inference/skip2_relu"
-CONTAINERS = {
-    "with_vocab": "with_vocab.zip",
-    "without_vocab": "without_vocab.zip",
-    "maxchars16": "maxchars16.zip",
-    "folder_other_name": "folder_other_name",
-}
 SENTENCES = json.loads(golden("nlpl/sentences.json").read_text())
 
 

@@ -20,6 +20,15 @@ TOLERANCE = 1e-5
 DIFFERENCES: dict[str, float] = {}
 
 
+#: What NLPL's models come in, by the names of their golden files.
+CONTAINERS = {
+    "with_vocab": "with_vocab.zip",
+    "without_vocab": "without_vocab.zip",
+    "maxchars16": "maxchars16.zip",
+    "folder_other_name": "folder_other_name",
+}
+
+
 def golden(name: str) -> Path:
     """A golden file: all of them lie beside the checkout, the small ones that every test run needs in it."""
     return COMMITTED / "formats" / name if (COMMITTED / "formats" / name).exists() else FIXTURES / name

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from helpers.command_line import polyseme
-from helpers.paper_data import write_paper_data
+from helpers.paper_data import TINY, write_paper_data
 from helpers.small_lms import small_lm
 from polyseme.elmo import Elmo
 from polyseme.formats.native import save_native
+from polyseme.reproduce.budgets import BUDGETS
 
 
 def figures(out: Path) -> dict[str, Any]:
@@ -41,3 +46,12 @@ class Reproduced:
     @property
     def markdown(self) -> str:
         return (self.out / "report.md").read_text(encoding="utf-8")
+
+
+@contextmanager
+def quickly_reproduced(folder: Path) -> Iterator[Reproduced]:
+    """Data and a model, with the budget "quick" as small as can be; nothing is measured yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BUDGETS, "quick", TINY)
+        patch.setenv("POLYSEME_CACHE", str(folder / "cache"))
+        yield Reproduced(folder)

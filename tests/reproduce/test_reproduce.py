@@ -14,7 +14,7 @@ from torch import nn
 
 from helpers.command_line import polyseme
 from helpers.paper_data import TEXT, TINY
-from helpers.reproduced import Reproduced, figures
+from helpers.reproduced import Reproduced, figures, quickly_reproduced
 from helpers.small_lms import small_lm
 from polyseme.formats.native import save_native
 from polyseme.index import builder
@@ -43,11 +43,7 @@ from polyseme.tasks.treebank import read_treebank
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reproduced]:
     """All parts, once for all tests of this file."""
-    folder = tmp_path_factory.mktemp("reproduce")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(BUDGETS, "quick", TINY)
-        patch.setenv("POLYSEME_CACHE", str(folder / "cache"))
-        made = Reproduced(folder)
+    with quickly_reproduced(tmp_path_factory.mktemp("reproduce")) as made:
         made.run()
         yield made
 

@@ -16,12 +16,11 @@ from torch import nn
 from helpers.command_line import polyseme, refusal
 from helpers.paper_data import TINY
 from helpers.paths import BENCHMARKS
-from helpers.reproduced import Reproduced, figures
+from helpers.reproduced import Reproduced, figures, quickly_reproduced
 from polyseme.elmo import Elmo
 from polyseme.jobs.identity import digest
 from polyseme.reproduce import model_parts
 from polyseme.reproduce.bench import Bench
-from polyseme.reproduce.budgets import BUDGETS
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing
 from polyseme.reproduce.report_parts import PARTS
@@ -35,11 +34,8 @@ COMMITTED = BENCHMARKS / "report" / "reproduction.json"
 @pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reproduced]:
     """Data and a model, and nothing measured yet."""
-    folder = tmp_path_factory.mktemp("options")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(BUDGETS, "quick", TINY)
-        patch.setenv("POLYSEME_CACHE", str(folder / "cache"))
-        yield Reproduced(folder)
+    with quickly_reproduced(tmp_path_factory.mktemp("options")) as made:
+        yield made
 
 
 def test_only_the_chosen_parts_are_planned(given: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
