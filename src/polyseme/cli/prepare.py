@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -59,17 +59,8 @@ def prepare(
         folder = _only_folder(corpus, stats)
     else:
         folder = out
-        write_corpus(
-            corpus,
-            out,
-            lang=lang,
-            vocabulary_size=vocabulary_size,
-            min_count=min_count,
-            vocabulary=vocabulary,
-            workers=workers,
-            field=field,
-            overwrite=overwrite,
-        )
+        words: dict[str, Any] = {"vocabulary_size": vocabulary_size, "min_count": min_count, "vocabulary": vocabulary}
+        write_corpus(corpus, out, lang=lang, workers=workers, field=field, overwrite=overwrite, **words)
     prepared = open_corpus(folder)
     statistics = describe(prepared) if stats else None
     typer.echo(_as_json(prepared.meta, statistics) if as_json else _as_text(prepared.meta, statistics))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -74,24 +74,12 @@ def shift(
 
     elmo = Elmo.from_pretrained(model, options=options_file, lang=lang, state=state)
     asked = _words(words)
+    limits: dict[str, Any] = {"most_words": most_words, "most_uses": uses, "kind": kind, "field": field}
     if estimate:
-        told = estimate_shift(elmo, before, after, asked, most_words=most_words, most_uses=uses, kind=kind, field=field)
-        typer.echo(told)
+        typer.echo(estimate_shift(elmo, before, after, asked, **limits))
         return
     with resumable(quiet or out is None):
-        found = compare_texts(
-            elmo,
-            before,
-            after,
-            asked,
-            folder=out,
-            most_words=most_words,
-            most_uses=uses,
-            kind=kind,
-            field=field,
-            resume=resume,
-            overwrite=overwrite,
-        )
+        found = compare_texts(elmo, before, after, asked, folder=out, resume=resume, overwrite=overwrite, **limits)
     if picture is not None:
         save_shift_picture(found, picture)
     if not quiet:
