@@ -1,6 +1,10 @@
-"""Pictures of the explorer page for the documentation, taken with the Chromium of this machine.
+"""The explorer in the documentation, in one command: pictures, and how quickly page and server answer → docs/serve.md.
 
-python benchmarks/explorer_pictures.py [--model MODEL ...] [--out DIR]      → explorer-*.png
+python benchmarks/explorer_pictures.py [--model MODEL ...] [--out DIR] [--pictures]      → explorer-*.png
+
+Pictures are taken with the Chromium of this machine; with --pictures nothing else is done. first_paint.py and
+serve_crowd.py say how the figures are measured. The page opens with the examples that explorer_examples.py chose for
+the bundled models: run that first when a model is new.
 """
 
 from __future__ import annotations
@@ -13,10 +17,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from playwright.sync_api import sync_playwright
+
+import first_paint
+import serve_crowd
+from pages import fill_in, table
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -24,14 +33,15 @@ BANK = {"text": "They fished from the bank of the river.", "word": 4, "second": 
 
 SUBSTITUTES, LEGEND = "section[aria-labelledby='substitutes-title']", "#legend"
 
-#: name: (language, width, colours, the part of the page that is the last in the picture, state of the page)
+#: name: (language, width, colours, the part of the page that is the last in the picture, state of the page); without a
+#: text the page opens with the first example of its language
 PICTURES = {
     "light": ("en", 1280, "light", SUBSTITUTES, {**BANK, "layer": "mix"}),
     "layer-0": ("en", 1280, "light", SUBSTITUTES, {**BANK, "layer": 0}),
     "dark": ("en", 1280, "dark", SUBSTITUTES, {"text": "Here is your birthday present.", "word": 4, "layer": 2}),
     "narrow": ("en", 400, "light", LEGEND, {"text": "He lit the fire with a match.", "word": 6, "layer": "mix"}),
-    "ko": ("ko", 1280, "light", SUBSTITUTES, {"text": "동생은 사과를 두 개나 먹었다.", "word": 1, "layer": 2}),
-    "zh": ("zh", 1280, "light", SUBSTITUTES, {"text": "院子里的花很香。", "word": 3, "layer": "mix"}),
+    "ko": ("ko", 1280, "light", SUBSTITUTES, {}),
+    "zh": ("zh", 1280, "light", SUBSTITUTES, {}),
 }
 HEIGHT = 1500
 
@@ -46,30 +56,53 @@ def wait_for_indexes(address: str) -> list[dict[str, str]]:
         time.sleep(0.5)
 
 
-def take_pictures(address: str, browser: str, out: Path) -> None:
+def take_pictures(address: str, chromium: Any, out: Path) -> None:
     by_language = {model["lang"]: model["name"] for model in reversed(wait_for_indexes(address))}
-    with sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        for name, (lang, width, colours, last, state) in PICTURES.items():
-            if lang not in by_language:
-                print(f"explorer-{name}.png is left out: no model of {lang}", file=sys.stderr)
-                continue
-            page = chromium.new_page(viewport={"width": width, "height": HEIGHT}, color_scheme=colours)
-            page.goto(f"{address}/#{urlencode({'model': by_language[lang], **state})}")
-            page.wait_for_timeout(500)
-            page.wait_for_selector("body[data-running='0']", timeout=120_000)
-            page.wait_for_timeout(1500)  # the marks glide
-            end = page.locator(last).evaluate("part => part.getBoundingClientRect().bottom + window.scrollY")
-            clip = {"x": 0, "y": 0, "width": width, "height": end}
-            page.screenshot(path=out / f"explorer-{name}.png", full_page=True, clip=clip)
-            page.close()
-        chromium.close()
+    for name, (lang, width, colours, last, state) in PICTURES.items():
+        if lang not in by_language:
+            print(f"explorer-{name}.png is left out: no model of {lang}", file=sys.stderr)
+            continue
+        page = chromium.new_page(
+            viewport={"width": width, "height": HEIGHT}, color_scheme=colours, reduced_motion="reduce"
+        )
+        page.goto(f"{address}/#{urlencode({'model': by_language[lang], **state})}")
+        page.wait_for_selector("#map svg", timeout=120_000)
+        page.wait_for_selector("body[data-running='0']", timeout=120_000)
+        page.wait_for_timeout(500)
+        end = page.locator(last).evaluate("part => part.getBoundingClientRect().bottom + window.scrollY")
+        clip = {"x": 0, "y": 0, "width": width, "height": end}
+        page.screenshot(path=out / f"explorer-{name}.png", full_page=True, clip=clip)
+        page.close()
+
+
+def write_table(paint: dict[str, dict[str, float]], crowd: dict[str, dict[str, float]]) -> None:
+    """The figures as docs/serve.md shows them."""
+    visits = [
+        [
+            f"{width} pixels", f"{one['first_paint_ms']:.0f} ms", f"{one['map_ms']:.0f} ms",
+            f"{one['bytes'] / 1000:.0f} kB", f"{one['requests']:.0f}",
+        ]
+        for width, one in paint.items()
+    ]  # fmt: skip
+    clients = [
+        [name, f"{one['per_cpu_second']:,.0f}", f"{one['p50_ms']:.1f} ms", f"{one['p99_ms']:.1f} ms"]
+        for name, one in crowd.items()
+        if name != "ratio"
+    ]
+    parts = [
+        table(["a fresh visit", "first paint", "map", "sent", "requests"], visits),
+        table(["clients", "requests a CPU second", "p50", "p99"], clients),
+        f"A request of a crowd costs the server {1 / crowd['ratio']['per_cpu_second']:.0%} of the CPU time that one of "
+        "a lone client costs.",
+    ]
+    fill_in("serve.md", "explorer", "\n\n".join(parts))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", action="append", default=[], help="what polyseme serve takes; all bundled ones")
     parser.add_argument("--out", type=Path, default=DOCS)
+    parser.add_argument("--pictures", action="store_true", help="take pictures only")
     options = parser.parse_args()
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
@@ -82,7 +115,14 @@ def main() -> None:
         address = process.stdout.readline().strip()
         if not re.fullmatch(r"http://.*:\d+", address):
             raise SystemExit("the server did not start")
-        take_pictures(address, browser, options.out)
+        with sync_playwright() as started:
+            chromium = started.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+            take_pictures(address, chromium, options.out)
+            if not options.pictures:
+                paint = first_paint.measure(chromium, f"{address}/")
+            chromium.close()
+        if not options.pictures:
+            write_table(paint, serve_crowd.measure(address, process.pid))
     finally:
         process.terminate()
         process.wait(timeout=60)

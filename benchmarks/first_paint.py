@@ -39,6 +39,18 @@ def visit(browser: Any, address: str, width: int) -> dict[str, float]:
     return {"first_paint_ms": paint, "map_ms": shown, "bytes": sum(sizes), "requests": len(sizes)}
 
 
+def measure(browser: Any, address: str) -> dict[str, dict[str, float]]:
+    """By width; written beside the other results."""
+    visit(browser, address, 1280)  # the first map of a word is computed, later ones are kept
+    found = {}
+    for width in WIDTHS:
+        visits = [visit(browser, address, width) for _ in range(VISITS)]
+        found[str(width)] = {name: round(median(one[name] for one in visits), 1) for name in visits[0]}
+    with replace_when_complete(RESULTS) as file:
+        file.write((json.dumps(found, indent=1) + "\n").encode())
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("address", help="a server whose indexes are ready, or a static site")
@@ -46,15 +58,8 @@ def main() -> None:
     browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        visit(browser, address, 1280)  # the first map of a word is computed, later ones are kept
-        found = {}
-        for width in WIDTHS:
-            visits = [visit(browser, address, width) for _ in range(VISITS)]
-            found[str(width)] = {name: round(median(one[name] for one in visits), 1) for name in visits[0]}
+        print(json.dumps(measure(browser, address), indent=1))
         browser.close()
-    with replace_when_complete(RESULTS) as file:
-        file.write((json.dumps(found, indent=1) + "\n").encode())
-    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

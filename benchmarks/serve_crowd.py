@@ -45,7 +45,7 @@ def client(place: tuple[str, int], count: int) -> list[float]:
     return found
 
 
-def measure(place: tuple[str, int], pid: int, clients: int) -> dict[str, float]:
+def turn(place: tuple[str, int], pid: int, clients: int) -> dict[str, float]:
     before = cpu_seconds(pid)
     with ThreadPoolExecutor(clients) as pool:
         runs = pool.map(lambda _: client(place, REQUESTS[clients] // clients), range(clients))
@@ -54,13 +54,12 @@ def measure(place: tuple[str, int], pid: int, clients: int) -> dict[str, float]:
     return {"per_cpu_second": len(times) / (cpu_seconds(pid) - before), "p50_ms": float(p50), "p99_ms": float(p99)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("address")
-    parser.add_argument("--pid", type=int, required=True, help="of the server")
-    chosen = parser.parse_args()
-    host, _, port = chosen.address.removeprefix("http://").rstrip("/").rpartition(":")
-    rounds = [{clients: measure((host, int(port)), chosen.pid, clients) for clients in REQUESTS} for _ in range(ROUNDS)]
+def measure(address: str, pid: int) -> dict[str, dict[str, float]]:
+    """By the number of clients, and their ratio; written beside the other results."""
+    host, _, port = address.removeprefix("http://").rstrip("/").rpartition(":")
+    place = (host, int(port))
+    client(place, 10)  # whatever is made once
+    rounds = [{clients: turn(place, pid, clients) for clients in REQUESTS} for _ in range(ROUNDS)]
     found = {
         str(clients): {name: round(median(one[clients][name] for one in rounds), 1) for name in rounds[0][clients]}
         for clients in REQUESTS
@@ -68,7 +67,15 @@ def main() -> None:
     found["ratio"] = {"per_cpu_second": round(found[str(CLIENTS)]["per_cpu_second"] / found["1"]["per_cpu_second"], 2)}
     with replace_when_complete(RESULTS) as file:
         file.write((json.dumps(found, indent=1) + "\n").encode())
-    print(json.dumps(found, indent=1))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("address")
+    parser.add_argument("--pid", type=int, required=True, help="of the server")
+    chosen = parser.parse_args()
+    print(json.dumps(measure(chosen.address, chosen.pid), indent=1))
 
 
 if __name__ == "__main__":

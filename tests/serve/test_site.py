@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from helpers.explorer_visit import Visit
+from helpers.file_server import file_server
 from helpers.running_server import SENTENCES, Client, served
 from polyseme.errors import ConfigError, InputError
 from polyseme.serve.served import Models
 from polyseme.serve.site import check_folder, write_site
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +27,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shown(site: Path) -> Iterator[Client]:
-    """Under a folder of the server, as project pages are."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site.parent))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield Client(f"http://127.0.0.1:{server.server_port}/{site.name}")
-    server.shutdown()
+    with file_server(site) as client:
+        yield client
 
 
 def test_the_page_of_a_word_shows_its_map_and_asks_nobody_else(browser: Any, shown: Client) -> None:
@@ -82,12 +72,18 @@ def test_a_link_shows_what_it_leads_to(site: Path) -> None:
     assert not re.findall(r'(?:src|href)="/', page)  # nothing but relative paths
 
 
-def test_what_the_site_does_not_know_is_said(browser: Any, shown: Client) -> None:
-    visit = Visit(browser, shown, "/")
-    visit.page.locator("#sentence").fill("A sentence that nobody recorded.")
-    visit.settle()
-    assert "this site has no server" in visit.page.locator("#message").inner_text().lower()
-    visit.close()
+def test_a_model_that_looks_words_up_stays_at_home(tmp_path: Path, browser: Any) -> None:
+    """Then the site has its recordings, and says what it does not know."""
+    model = served("en", SENTENCES)
+    model.elmo.state = "warm"
+    write_site(Models([model]), tmp_path, ["bank"])
+    assert not list(tmp_path.rglob("*.bin"))
+    with file_server(tmp_path) as shown:
+        visit = Visit(browser, shown, "/")
+        visit.page.locator("#sentence").fill("A sentence that nobody recorded.")
+        visit.settle()
+        assert "this site has no server" in visit.page.locator("#message").inner_text().lower()
+        visit.close()
 
 
 def test_a_folder_that_is_there_is_kept(site: Path, tmp_path: Path) -> None:

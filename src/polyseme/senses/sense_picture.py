@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,15 @@ from polyseme.senses.sense_page import COLOURS
 MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, FAINT = "#333333", "#767676"
 #: matplotlib's own font first; Korean and Chinese need one of these installed.
-FAMILIES = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK KR", "Malgun Gothic", "Microsoft YaHei", "PingFang SC")
+FAMILIES = (
+    "DejaVu Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK KR",
+    "Noto Sans CJK JP",  # the name that matplotlib gives the file which has them all
+    "Malgun Gothic",
+    "Microsoft YaHei",
+    "PingFang SC",
+)
 SENTENCES, AROUND = 2, 48
 
 
@@ -29,15 +38,25 @@ def save_drawn(path: Path, size: tuple[float, float], draw: Callable[[Any], None
     try:
         import matplotlib
         from matplotlib.figure import Figure
-        from matplotlib.font_manager import fontManager
     except ImportError:
         raise MissingExtra("a picture", "train") from None
-    families = [name for name in FAMILIES if name in fontManager.get_font_names()]
-    style: Any = {"font.family": families, "font.size": 10, "text.color": INK}
+    style: Any = {"font.family": installed_families(), "font.size": 10, "text.color": INK}
     with matplotlib.rc_context(style), replace_when_complete(path) as file:
         figure = Figure(figsize=size)
         draw(figure)
         figure.savefig(file, format="png", dpi=150, facecolor="white", **how)
+
+
+@cache
+def installed_families() -> list[str]:
+    """Those of FAMILIES that are here, also if they came after matplotlib wrote down what it found."""
+    from matplotlib.font_manager import findSystemFonts, fontManager
+
+    if set(FAMILIES[1:]).isdisjoint(fontManager.get_font_names()):
+        for path in findSystemFonts():
+            if "SansCJK" in Path(path).name:
+                fontManager.addfont(path)
+    return [name for name in FAMILIES if name in fontManager.get_font_names()]
 
 
 def _draw(figure: Any, found: SenseMap) -> None:

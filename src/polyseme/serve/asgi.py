@@ -69,9 +69,9 @@ def build_app(models: Models, where: Listening, *, limits: Limits) -> Starlette:
     async def show_metrics(_: Request) -> Response:
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
 
-    routes = [
-        *(Route(path, _page(file), methods=["GET"]) for path, file in pages.items()),
+    routes = [  # tried in this order, so what is asked most comes first
         *(Route(path, _question(service, path), methods=["POST"]) for path in QUESTIONS),
+        *(Route(path, _page(file), methods=["GET"]) for path, file in pages.items()),
         Route("/health", health, methods=["GET"]),
         Route("/models", list_models, methods=["GET"]),
         Route("/v1/models", list_openai_models, methods=["GET"]),

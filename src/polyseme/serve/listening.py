@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polyseme.errors import ConfigError
 
@@ -44,6 +45,7 @@ class Listening:
         return is_local(self.host) and not self.public
 
 
+@lru_cache(maxsize=64)
 def is_local(host: str) -> bool:
     """Whether a name or address means this machine, and nothing but this machine."""
     if host.lower().rstrip(".") == "localhost":

@@ -3,6 +3,8 @@
 site/index.html, style.css, *.js          the page, with a backend of its own
 site/data/models.json                     what the server says at /models
 site/data/en/sentences.json, bank.json    recorded answers
+site/data/en/model.json, model.bin        the model, for other sentences; a page fetches it when one is typed
+site/data/en/words.json, bank.bin         which words there are, and the vectors of each one's occurrences
 site/en/bank/index.html, bank.png         a page and a picture for each word, so that a link shows what it leads to
 """
 
@@ -19,6 +21,7 @@ from pathlib import Path
 import orjson
 
 from polyseme.errors import ConfigError, InputError
+from polyseme.export.browser_model import describe_model, pack_model, why_not
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.jobs.progress import working
 from polyseme.senses.labelled import read_senses
@@ -28,6 +31,7 @@ from polyseme.senses.shipped import DATA
 from polyseme.serve.pages import read_pages
 from polyseme.serve.recording import Recorder, WordPair, pair_of
 from polyseme.serve.served import Models, ServedModel
+from polyseme.serve.site_vectors import pack_occurrences, word_weights
 from polyseme.text.tokenization import language_code
 
 #: Words of each language.
@@ -55,14 +59,19 @@ def write_site(models: Models, folder: Path, words: Sequence[str] | None = None,
         for model in models:
             chosen = list(choose_words(model, words))
             sentences: dict[str, str] = {}
+            readable = why_not(model.elmo) is None
             with working(f"recording {model.name}", total=len(chosen)) as work:
                 for one in chosen:
                     answers, leads = recorder.record(model, one.pair)
                     sentences |= dict.fromkeys(leads, one.file)
                     _write(folder / "data" / model.name / f"{one.file}.json", orjson.dumps(answers))
+                    if readable:
+                        _write(folder / "data" / model.name / f"{one.file}.bin", pack_occurrences(one.senses))
                     _write_word(folder, model, one, address)
                     work.advance(1, note=one.pair.word)
             _write(folder / "data" / model.name / "sentences.json", orjson.dumps(sentences))
+            words_in = {one.pair.word: one.file for one in chosen}
+            _write(folder / "data" / model.name / "words.json", orjson.dumps(words_in))
             count += len(chosen)
             _write_examples(folder, model, chosen)
         if not count:
@@ -124,16 +133,28 @@ def _write_page(folder: Path, models: Models, address: str) -> None:
             _write(folder / part.name, part.read_bytes())
     said = "ELMo gives every occurrence of a word its own vector. Watch the senses part, layer by layer."
     _write(folder / "index.html", _page(models.default.name, "", said, "", address, "").encode())
-    _write(folder / "data" / "models.json", orjson.dumps({"models": [_described(model) for model in models]}))
+    described = [_described(model) | {"reads": write_model_files(folder, model)} for model in models]
+    _write(folder / "data" / "models.json", orjson.dumps({"models": described}))
     _write(folder / ".nojekyll", b"")
 
 
+def write_model_files(folder: Path, model: ServedModel) -> int:
+    """How many bytes a page fetches before it reads its first sentence; 0 for a model that no page can read."""
+    if why_not(model.elmo) is not None:
+        return 0
+    described = describe_model(model.elmo) | {"word_weights": word_weights(model.elmo)}
+    weights = pack_model(model.elmo)
+    _write(folder / "data" / model.name / "model.json", orjson.dumps(described))
+    _write(folder / "data" / model.name / "model.bin", weights)
+    return len(weights)
+
+
 def _described(model: ServedModel) -> dict[str, object]:
-    """As /models has it, but for the paths of this machine."""
+    """As /models has it, but for the paths of this machine, and for task models, which no page can read."""
     found = model.describe()
     index = found["index"]
     assert isinstance(index, dict)
-    return found | {"source": model.name, "index": index | {"source": None}}
+    return found | {"source": model.name, "tasks": [], "index": index | {"source": None}}
 
 
 def _write_examples(folder: Path, model: ServedModel, chosen: Iterable[SiteWord]) -> None:

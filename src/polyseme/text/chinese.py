@@ -38,7 +38,7 @@ CONTEXT = 4  # characters beside a place that its decision may see
 SLOT_BITS = 20  # of a hash choose the slot of a table; the other twelve tell strings in one slot apart
 
 DIGIT, LETTER, KANA = ord("0"), ord("a"), ord("ア")
-_CLASSES = (
+CLASSES = (
     ("\0", " ", 0),
     ("\u3000", "\u3000", 0),
     ("0", "9", DIGIT),
@@ -68,7 +68,7 @@ def load_tables(path: Path = TABLES) -> Tables:
 
 def make_reading(simplified: Codes) -> Codes:
     """Traditional characters are read as simplified ([2, S]), digits, Latin and kana as one each, spaces as 0."""
-    reading = linear_tagger.make_reading(_CLASSES)
+    reading = linear_tagger.make_reading(CLASSES)
     reading[simplified[0]] = simplified[1]
     return reading
 
@@ -123,7 +123,7 @@ def may_part(codes: Codes) -> Flags:
 
 
 _RUN = rf"(?:[^\WA-Za-z]++|[{MARK}]++|[A-Za-z]++(?!://|@))++"
-_TOKEN = re.compile(
+TOKEN = re.compile(
     rf"""
     (?=\S)(?:                                                                  # quickly past spaces
     (?:https?|ftp)://[^\s<>"“”\u3000-\uffff]*[A-Za-z0-9/]
@@ -139,6 +139,6 @@ _TOKEN = re.compile(
 def find_words(text: str, start: int, end: int, word_ends: list[int]) -> list[Span]:
     """The words of ``text[start:end]``, a line, as spans of ``text``; ``word_ends`` are those of the whole text."""
     spans: list[Span] = []
-    for match in _TOKEN.finditer(text, start, end):
+    for match in TOKEN.finditer(text, start, end):
         spans += cut(match.span(), word_ends) if match.lastindex == 1 else [match.span()]
     return spans

@@ -37,7 +37,7 @@ BESIDE = 3  # characters of what stands beside an eojeol
 CONTEXT = REACH + BESIDE + 1  # characters beside a place that its decision may see
 
 DIGIT, LETTER, HAN, KANA = ord("0"), ord("a"), ord("漢"), ord("ア")
-_CLASSES = (
+CLASSES = (
     ("\0", " ", 0),
     ("\u3000", "\u3000", 0),
     ("0", "9", DIGIT),
@@ -68,7 +68,7 @@ def load_tables(path: Path = TABLES) -> MorphemeTables:
 @cache
 def reading() -> Codes:
     """Digits, Latin, Han and kana are read as one character each, spaces as 0: [0x110000]."""
-    return linear_tagger.make_reading(_CLASSES)
+    return linear_tagger.make_reading(CLASSES)
 
 
 def compose(raw: Codes) -> tuple[Codes, Places]:

@@ -10,13 +10,13 @@ import re
 Span = tuple[int, int]
 
 # Ends a sentence where a space follows: Latin, Arabic, Devanagari, Armenian, Ethiopic, Myanmar, Khmer, Mongolian …
-_SPACED = frozenset(".!?…‥‼⁇⁈⁉⸮؟۔।॥։።፧፨။។៕᙮᠃᠉᱾᱿꘎꘏꛳꛷꩝꩞꩟꫰꫱꯫")
+SPACED = frozenset(".!?…‥‼⁇⁈⁉⸮؟۔।॥։።፧፨။។៕᙮᠃᠉᱾᱿꘎꘏꛳꛷꩝꩞꩟꫰꫱꯫")
 # Ends a sentence whatever follows.
-_UNSPACED = frozenset("。！？｡．")
-_MARKS = _SPACED | _UNSPACED
-_CLOSING = frozenset("\"'”’»›)]}）］｝】》〉」』〕〗〙〛＂＇")
+UNSPACED = frozenset("。！？｡．")
+_MARKS = SPACED | UNSPACED
+CLOSING = frozenset("\"'”’»›)]}）］｝】》〉」』〕〗〙〛＂＇")
 
-_EMOTICON = re.compile(r"[:;=^][-^_']*[\w)(^/|\]\[]+|[~♥♡ㅋㅎㅠㅜ]+")
+EMOTICON = re.compile(r"[:;=^][-^_']*[\w)(^/|\]\[]+|[~♥♡ㅋㅎㅠㅜ]+")
 
 
 def split_sentences(text: str, spans: list[Span], polite: re.Pattern[str] | None = None) -> list[list[Span]]:
@@ -50,14 +50,14 @@ def _after_closing(text: str, spans: list[Span], mark: int) -> int:
     following = mark + 1
     while following < len(spans):
         start = spans[following][0]
-        if start > spans[following - 1][1] or not (text[start] in _CLOSING or text[start] in _MARKS):
+        if start > spans[following - 1][1] or not (text[start] in CLOSING or text[start] in _MARKS):
             break
         following += 1
     return following
 
 
 def _after_emoticons(text: str, spans: list[Span], following: int) -> int:
-    while following < len(spans) and _EMOTICON.fullmatch(text, *spans[following]):
+    while following < len(spans) and EMOTICON.fullmatch(text, *spans[following]):
         following += 1
     return following
 
@@ -71,7 +71,7 @@ def _ends_with_word(text: str, spans: list[Span], following: int) -> bool:
 def _ends_with_mark(text: str, spans: list[Span], first: int, mark: int, following: int) -> bool:
     """Whether the sentence that began at word ``first`` ends with ``mark``, before the word ``following``."""
     start = spans[following][0]
-    if start == spans[following - 1][1] and text[spans[mark][0]] not in _UNSPACED:
+    if start == spans[following - 1][1] and text[spans[mark][0]] not in UNSPACED:
         return False
     if text[start] in _MARKS:  # . . .
         return False

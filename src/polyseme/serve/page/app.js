@@ -3,7 +3,7 @@
 import { drawAbsent } from "./absent.js";
 import { cancelAll, Refused, wasCancelled } from "./api.js";
 import { fit, listenTo, setArea } from "./areas.js";
-import { addressOf } from "./backend.js";
+import { addressOf, onProgress } from "./backend.js";
 import { copy, drawCopies } from "./copies.js";
 import { $, calm, make, unitSpan } from "./dom.js";
 import { EXAMPLES } from "./examples.js";
@@ -12,9 +12,11 @@ import { drawMap, drawMessage, drawThere, moveMap } from "./map.js";
 import { clearestElsewhere, drawOpposites } from "./opposites.js";
 import { drawGrid, drawNear, drawSubstitutes, sayScale } from "./panels.js";
 import { calmMotion, play, stopPlaying, stopWhenTouched } from "./play.js";
-import { askGrid, askModels, askNear, askSenses, askSentence, askSubstitutes, askThere, unmarked } from "./questions.js";
+import { askGrid, askModels, askNear, askSenses, askSentence, askSubstitutes, askTags, askThere, unmarked } from "./questions.js";
 import { readAddress, state, weights, writeAddress } from "./state.js";
 import { drawStrip, showChosen } from "./strip.js";
+import { drawTags, taskNames } from "./tags.js";
+import { startTheme } from "./theme.js";
 
 const LANGUAGES = { en: "English", ko: "한국어", zh: "中文" };
 
@@ -24,6 +26,7 @@ let mapped = null; // the sense map of the chosen word
 let near = []; // the nearest occurrences
 let could = {}; // the substitutes by direction
 let compared = null; // the last answer about two sentences
+let tagged = null; // what task models say of the sentence
 let pair = { row: 0, column: 0 };
 let wished = null; // where the word begins (in characters) that is chosen as soon as its sentence is split
 
@@ -58,16 +61,16 @@ async function showSentence() {
   drawStrip(scored, choose);
   showPanels(true);
   say("");
-  await Promise.all([showWord(), showGrid()]);
+  await Promise.all([showWord(), showGrid(), model().tasks.length && showTags()]);
   await showOpposites();
 }
 
 // An empty sentence has no word, so everything about a word goes.
 function showNothing(sentence) {
-  scored = mapped = compared = null;
+  scored = mapped = compared = tagged = null;
   cancelAll();
   drawMessage("");
-  for (const panel of ["#strip", "#opposites", "#near", "#substitutes", "#grid", "#pair"]) $(panel).replaceChildren();
+  for (const panel of ["#strip", "#opposites", "#near", "#substitutes", "#tags", "#grid", "#pair"]) $(panel).replaceChildren();
   showPanels(false);
   say(sentence);
 }
@@ -75,6 +78,7 @@ function showNothing(sentence) {
 function showPanels(there) {
   $("#layered").hidden = !there;
   $("#substitutes-panel").hidden = !model().words;
+  $("#tags-panel").hidden = !model().tasks.length;
   fit($("#second"));
 }
 
@@ -83,7 +87,7 @@ async function showWord() {
   $("#senses-title").replaceChildren("Senses of ", make("em", { lang: model().lang }, chosenWord()));
   await Promise.all([showSenses(), showNear(), model().words && showSubstitutes()]);
   if (mapped && !mapped.total) {
-    const neighbours = state.same ? await askNear(place(), false) : near;
+    const { neighbours } = state.same ? await askNear(place(), false) : { neighbours: near };
     drawAbsent(chosenWord(), { neighbours, substitutes: could.both ?? could.forward ?? [], use: lookFrom, put });
   }
 }
@@ -125,13 +129,21 @@ function leadOf(answer) {
 
 async function showNear() {
   if (model().index.state !== "ready") return;
-  near = await askNear(place());
-  drawNear(near, lookFrom);
+  const found = await askNear(place());
+  near = found.neighbours;
+  drawNear(found, lookFrom);
 }
 
 async function showSubstitutes() {
-  could = await askSubstitutes(model(), place());
-  drawSubstitutes(could, put);
+  const found = await askSubstitutes(model(), place());
+  could = found.byDirection;
+  drawSubstitutes(found, put);
+}
+
+// The first answer takes a while: the server loads its task models then.
+async function showTags() {
+  $("#tags-lead").textContent = `Models that were trained on top of this one: ${taskNames(model().tasks)}.`;
+  drawTags((tagged = await askTags()));
 }
 
 async function showGrid() {
@@ -321,7 +333,7 @@ function chooseModel(name) {
   state.model = name;
   $("#model").value = name;
   const { lang, layers } = model();
-  for (const selector of ["#sentence", "#second", "#strip", "#near", "#grid", "#opposites"]) $(selector).lang = lang;
+  for (const selector of ["#sentence", "#second", "#strip", "#near", "#tags", "#grid", "#opposites"]) $(selector).lang = lang;
   drawLayers(layers, changeLayer);
   drawExamples();
 }
@@ -334,20 +346,6 @@ function drawModels() {
     const example = examplesOf(model().lang)[0];
     if (example) showExample(example);
     else changeText(state.text);
-  };
-}
-
-function startTheme() {
-  const names = ["auto", "light", "dark"];
-  const show = (name) => {
-    document.documentElement.dataset.theme = name;
-    $("#theme").replaceChildren(make("span", { class: "wide" }, "Theme: "), name);
-  };
-  show(names.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto");
-  $("#theme").onclick = () => {
-    const next = names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length];
-    localStorage.setItem("theme", next);
-    show(next);
   };
 }
 
@@ -366,7 +364,7 @@ function page() {
     place: place(),
     marked: mark(state.text, scored.offsets[state.word]),
     secondMarked: offsets ? mark(state.second, offsets) : unmarked(state.second),
-    scored, neighbours: near, substitutes: could, weights: weights(),
+    scored, tagged, neighbours: near, substitutes: could, weights: weights(),
     grid: compared && { rows: compared.first.tokens, columns: compared.second.tokens, values },
   };
 }
@@ -392,6 +390,7 @@ async function start() {
   models = await askModels();
   drawModels();
   drawCopies(page);
+  onProgress(say);
   stopWhenTouched();
   listenTo("#sentence", type);
   listenTo("#second", (text) => {

@@ -11,3 +11,6 @@ export const program = (path) => new URL(path.slice(1), document.baseURI).href.r
 
 // What is shared: the whole state.
 export const addressOf = () => location.href;
+
+// A site without a server tells how much of its model has come.
+export const onProgress = () => {};

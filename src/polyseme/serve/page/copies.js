@@ -102,6 +102,11 @@ for direction in ("forward", "both", "backward"):
       ? curl("/substitutes", { model: page.model.name, ...page.place })
       : `polyseme substitutes ${shell(page.marked)} ${options(page.model)}`,
   },
+  tags: {
+    python: (page) => asked("/tag", { model: page.model.name, texts: [state.text] }, `    for sentence in json.load(answer)["texts"][0]["sentences"]:
+        print(sentence)`),
+    command: (page) => curl("/tag", { model: page.model.name, texts: [state.text] }),
+  },
   similarity: {
     python: (page) => `${elmo(page.model)}
 print(elmo.similarity(${python(page.marked)}, ${python(page.secondMarked)}))  # cosine, layer by layer`,

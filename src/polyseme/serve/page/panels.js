@@ -3,8 +3,8 @@
 import { $, direction, make, marked, unitSpan } from "./dom.js";
 import { layerName, state } from "./state.js";
 
-export function drawNear(neighbours, use) {
-  const empty = [make("li", { class: "empty" }, "The index does not have this word; look among all words.")];
+export function drawNear({ neighbours, why }, use) {
+  const empty = [make("li", { class: "empty" }, why ?? "The index does not have this word; look among all words.")];
   const items = neighbours.map((one) => {
     const open = make("button", { type: "button", class: "sentence", title: "look from here", dir: direction(one.text), onclick: () => use(one) },
       ...marked(one.text, unitSpan(one.text, one.span), 90));
@@ -19,7 +19,8 @@ const DIRECTIONS = [
   ["backward", "From what stands after"],
 ];
 
-export function drawSubstitutes(byDirection, put) {
+export function drawSubstitutes({ byDirection, why }, put) {
+  if (why) return $("#substitutes").replaceChildren(make("p", { class: "why" }, why));
   $("#substitutes").replaceChildren(...DIRECTIONS.filter(([name]) => byDirection[name]).map(([name, title]) => {
     const found = byDirection[name];
     const largest = Math.max(...found.map((one) => one.probability), 1e-9);

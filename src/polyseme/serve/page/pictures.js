@@ -67,6 +67,26 @@ export const PICTURES = {
     });
     return sheet(20 + 260 * columns.length, 350, "What else could stand there", ...drawn);
   },
+  tags(page) {
+    if (!page.tagged) return null;
+    const lines = page.tagged.sentences.map(({ tokens, tags = [], entities = [] }, line) => {
+      let x = 24;
+      const y = 40 + 70 * line;
+      const places = tokens.map((token) => [x, (x += Math.max(34, wide(token) + 16))]);
+      const words = tokens.flatMap((token, number) => {
+        const middle = { "text-anchor": "middle" };
+        const centre = (places[number][0] + places[number][1]) / 2;
+        return [text(centre, y, token, middle), text(centre, y + 18, tags[number] ?? "", { ...middle, "font-size": 11, fill: colour("soft") })];
+      });
+      const names = entities.flatMap(({ start, end, label }) => {
+        const [left, right] = [places[start][0] + 4, places[end - 1][1] - 4];
+        return [makeSvg("rect", { x: left, y: y + 24, width: right - left, height: 2, fill: colour("accent") }),
+          text((left + right) / 2, y + 39, label, { "text-anchor": "middle", "font-size": 11, "font-weight": 700, fill: colour("accent") })];
+      });
+      return { drawn: [...words, ...names], width: x };
+    });
+    return sheet(24 + Math.max(200, ...lines.map((one) => one.width)), 30 + 70 * lines.length, "What task models read in it", ...lines.flatMap((one) => one.drawn));
+  },
   similarity(page) {
     if (!page.grid) return null;
     const { rows, columns, values } = page.grid;

@@ -16,16 +16,19 @@ export const askSenses = (place) => ask("senses", "/senses", { model: state.mode
 // The same word in the other sentence.
 export const askThere = (tokens, position) => ask("there", "/senses", { model: state.model, tokens, position });
 
-export const askNear = async (place, same = state.same) =>
-  (await ask("near", "/neighbours", { model: state.model, ...place, mix: weights(), same_word: same, k: 10 })).neighbours;
+// Where there are none, the answer may say why.
+export const askNear = (place, same = state.same) =>
+  ask("near", "/neighbours", { model: state.model, ...place, mix: weights(), same_word: same, k: 10 });
 
 export async function askSubstitutes(model, place) {
   const directions = model.bidirectional ? ["forward", "both", "backward"] : ["forward"];
   const fields = { model: state.model, ...place, k: 10 };
   const found = await Promise.all(
     directions.map((direction) => ask(`substitutes ${direction}`, "/substitutes", { ...fields, direction })));
-  return Object.fromEntries(directions.map((direction, number) => [direction, found[number].substitutes]));
+  return { byDirection: Object.fromEntries(directions.map((direction, number) => [direction, found[number].substitutes])), why: found[0].why };
 }
+
+export const askTags = async () => (await ask("tags", "/tag", { model: state.model, texts: [state.text] })).texts[0];
 
 export const askGrid = () =>
   ask("grid", "/similarity", {

@@ -1,4 +1,8 @@
-// Who answers in a site without a server: recordings of a server's answers.
+// Who answers in a site without a server: recordings of a server's answers, and for other sentences a model in the page.
+
+import { answerTyped } from "./typed.js";
+
+export { onProgress } from "./reader.js";
 
 const BASE = new URL(".", import.meta.url);
 const kept = new Map();
@@ -10,11 +14,21 @@ export async function read(name) {
   return kept.get(name);
 }
 
-export async function reach(path, fields) {
-  if (path === "/models") return { status: 200, answer: await read("data/models.json") };
-  const found = await recorded(path, fields);
-  if (found) return { status: 200, answer: found };
-  return { status: 404, answer: { error: "this site has no server, so it knows its own sentences only; to ask about any: pip install polyseme, then polyseme serve" } };
+export async function reach(path, fields, { signal }) {
+  const { models } = await read("data/models.json");
+  if (path === "/models") return { status: 200, answer: { models } };
+  const found = (await recorded(path, fields)) ?? (await typed(path, fields, models.find((one) => one.name === fields.model)));
+  signal.throwIfAborted(); // a newer question has come
+  return found.error ? { status: 404, answer: found } : { status: 200, answer: found };
+}
+
+async function typed(path, fields, model) {
+  if (!model.reads) return { error: "this site has no server, so it knows its own sentences only; to ask about any: pip install polyseme, then polyseme serve" };
+  try {
+    return await answerTyped(path, fields, read, model);
+  } catch (error) {
+    return { error: `the model did not come into this browser (${error.message}); the words below work without it` };
+  }
 }
 
 // Where a question is recorded, under which name. polyseme.serve.recording writes the same names.
