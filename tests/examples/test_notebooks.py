@@ -21,6 +21,7 @@ EXPECTED = {
     ),
     "polysemy": (("layer 0: 1.00", "of the nearest neighbours have the same sense", "beside"), 1),
     "semantic-change": (("by chance", "of them with p < 0.05", "over chance"), 1),
+    "your-own-tagger": (("names right without ELMo", "95 % interval +", "layer 2:", "/PER"), 1),
 }
 
 
