@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -187,3 +188,21 @@ def test_make_help_names_every_target() -> None:
     (targets,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     for target in set(targets.split()) - {"help"}:
         assert f"make {target} " in done.stdout
+
+
+@pytest.mark.parametrize("repository", ["owner/name", None])
+def test_a_release_links_to_the_repository_whose_workflow_builds_it(repository: str | None) -> None:
+    about = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
+    if repository:
+        about["GITHUB_REPOSITORY"] = repository
+    command = [sys.executable, "-m", "hatchling", "metadata"]
+    run = subprocess.run(command, cwd=ROOT, env=about, check=True, capture_output=True, timeout=100)
+    found = json.loads(run.stdout)
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)#]+)", found["readme"]["text"])
+    if repository:
+        assert found["urls"]["Source"] == "https://github.com/owner/name"
+        assert all(link.startswith("https://") for _, link in links)
+        assert ("!", "https://github.com/owner/name/raw/main/docs/senses.png") in links
+    else:
+        assert list(found["urls"]) == ["Paper"]
+        assert ("!", "docs/senses.png") in links
