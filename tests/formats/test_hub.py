@@ -83,6 +83,8 @@ def test_a_pushed_model_is_the_model(tmp_path: Path) -> None:
     for name, content in repositories["owner/new"].items():
         (tmp_path / "pushed" / name).write_bytes(content)
     assert load_native(tmp_path / "pushed").fingerprint() == small_model(softmax=True).fingerprint()
+    card = (tmp_path / "pushed" / "README.md").read_text(encoding="utf-8")
+    assert 'Elmo.from_pretrained("owner/new")' in card and 'library_name: "polyseme"' in card
 
 
 def test_pushing_without_a_network_is_one_sentence(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ try:
     import pyarrow
     import pyarrow.parquet
 except ImportError:
-    raise MissingExtra("Parquet files", "files") from None
+    raise MissingExtra("the Parquet format", "files") from None
 
 _OWN = ("document", "id", "source", "sentence", "start", "text", "tokens", "shape")
 _TAKEN = {*_OWN, "offsets", "values", "position", "word", "begin", "end"}

@@ -16,15 +16,25 @@ from polyseme.bilm_config import BiLMConfig
 from polyseme.formats.model import StoredModel
 from polyseme.formats.shapes import parameter_shapes
 
+_EXAMPLE = """\
+```python
+from polyseme import Elmo
 
-def card_text(model: StoredModel) -> str:
-    """README.md of a model."""
+elmo = Elmo.from_pretrained("{address}")
+encoding = elmo.encode("A text in a language that the model knows.")
+encoding.tokens, encoding.vectors  # one vector for each token
+```
+"""
+
+
+def card_text(model: StoredModel, address: str = "path/of/this/folder") -> str:
+    """README.md of a model that is loaded from ``address``."""
     name = str(model.card.get("name") or "A biLM")
     parts = [_front_matter(model), f"# {name}\n"]
     if description := model.card.get("description"):
         parts.append(f"{description}\n")
     parts.append(f"A bidirectional language model for contextual word vectors, {_shape(model)}.\n")
-    parts.append('```python\nfrom polyseme import Elmo\n\nelmo = Elmo.from_pretrained("path/of/this/folder")\n```\n')
+    parts.append(_EXAMPLE.format(address=address))
     rest = {key: value for key, value in model.card.items() if key not in ("name", "description")}
     parts.append(_fields({key: value for key, value in rest.items() if not _is_section(value)}))
     parts += [_section(key, value) for key, value in rest.items() if _is_section(value)]
@@ -48,6 +58,7 @@ def parameter_count(config: BiLMConfig) -> int:
 def _front_matter(model: StoredModel) -> str:
     fields: dict[str, Any] = {"library_name": "polyseme", "tags": ["polyseme", "elmo"]}
     fields["pipeline_tag"] = "feature-extraction"
+    fields["inference"] = False  # a hub cannot run polyseme, so its page should show no box to try it
     if languages := model.card.get("languages"):
         fields["language"] = languages
     if licence := model.card.get("licence"):

@@ -18,9 +18,10 @@ from huggingface_hub.errors import (
 )
 
 from polyseme.errors import FormatError
+from polyseme.formats.card import card_text
 from polyseme.formats.foreign import refuse_foreign
 from polyseme.formats.model import StoredModel
-from polyseme.formats.native import Dtype, save_native
+from polyseme.formats.native import README, Dtype, save_native
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
 #: Enough to see what a repository is, before gigabytes of something else are fetched.
@@ -45,12 +46,13 @@ def download(hub_id: str) -> Path:
 def push_to_hub(model: StoredModel, hub_id: str, *, private: bool = False, dtype: Dtype = "float32") -> str:
     """Save the model as a native folder in a hub's repository, made if it is not there; its address."""
     if not is_hub_id(hub_id) or "@" in hub_id:
-        raise FormatError(f"{hub_id!r} is no hub id; it should have the form owner/name")
+        raise FormatError(f"{hub_id!r} is not a hub id; it should have the form owner/name")
     api = HfApi()
     try:
         with tempfile.TemporaryDirectory(prefix="polyseme-") as name:
             folder = Path(name) / "model"
             save_native(model, folder, dtype)
+            (folder / README).write_text(card_text(model, hub_id), encoding="utf-8")
             api.create_repo(hub_id, private=private, exist_ok=True)
             return str(api.upload_folder(repo_id=hub_id, folder_path=folder))
     except (HfHubHTTPError, OfflineModeIsEnabled, OSError, ValueError) as error:
@@ -61,13 +63,13 @@ def _snapshot(repository: str, revision: str | None, patterns: list[str]) -> Pat
     try:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
     except GatedRepoError:
-        raise FormatError(f"the hub lets only its users read {repository}; log in with: hf auth login") from None
+        raise FormatError(f"the hub shows {repository} only to its users; log in with: hf auth login") from None
     except RepositoryNotFoundError:
-        raise FormatError(f"the hub has no model {repository}, or lets you not read it; check its name") from None
+        raise FormatError(f"the hub has no model {repository}, or does not let you read it; check its name") from None
     except RevisionNotFoundError:
         raise FormatError(f"the hub's model {repository} has no revision {revision!r}") from None
     except HFValidationError as error:
-        raise FormatError(f"{repository!r} is no hub id: {_reason(error)}") from None
+        raise FormatError(f"{repository!r} is not a hub id: {_reason(error)}") from None
     except (LocalEntryNotFoundError, OfflineModeIsEnabled):
         raise FormatError(
             f"the hub could not be reached, and {repository} is not in the cache; "

@@ -39,7 +39,7 @@ def save_drawn(path: Path, size: tuple[float, float], draw: Callable[[Any], None
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtra("a picture", "train") from None
+        raise MissingExtra("a picture", "plots") from None
     style: Any = {"font.family": installed_families(), "font.size": 10, "text.color": INK}
     with matplotlib.rc_context(style), replace_when_complete(path) as file:
         figure = Figure(figsize=size)
