@@ -21,60 +21,60 @@ HELP = """\
  Usage: polyseme [OPTIONS] COMMAND [ARGS]...
  Contextual word vectors from bidirectional language models (ELMo).
 ╭─ Options ────────────────────────────────────────────────────────────────────╮
-│ --version          <bool>  Print the version.                                │
-│ --help     -h      <bool>  Show this message and exit.                       │
+│ --version            Print the version.                                      │
+│ --help     -h        Show this message and exit.                             │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Use a model ────────────────────────────────────────────────────────────────╮
-│ demo         Show what polyseme does on one screen: vectors, the senses of   │
-│              words, the proof, files, what to do next.                       │
-│ embed        Turn text files of any size into vectors; killed at any moment, │
-│              the job goes on with --resume.                                  │
-│ tag          Tag names, parts of speech and roles in a text, or in files of  │
-│              any size; in a pipe: tab-separated lines.                       │
-│ models       List the models that can be named: bundled, downloaded, and     │
-│              every ELMo that was released.                                   │
-│ pull         Download a model and print its folder; one that is here is only │
-│              checked. Stopped, it goes on where it was.                      │
-│ info         Say what a model is: its format, shape, parameters, vocabulary, │
-│              languages and licence, and check its weights.                   │
-│ convert      Read a model of any format and write it as another.             │
+│ demo         Show on one screen what polyseme does: vectors, word senses,    │
+│              how well it works, what to try next.                            │
+│ embed        Turn text files of any size into vectors. An interrupted job    │
+│              continues with --resume.                                        │
+│ tag          Tag names, parts of speech and semantic roles in a text or in   │
+│              files of any size.                                              │
+│ models       List all models known by name: bundled, downloaded, and every   │
+│              released ELMo.                                                  │
+│ pull         Download a model, or check it if it is here, and print its      │
+│              folder. A stopped download continues.                           │
+│ info         Show a model's format, shape, parameters, vocabulary, languages │
+│              and licence, and check its weights.                             │
+│ convert      Convert a model from any format to another.                     │
 │ export       Write word vectors for gensim, or the network as an ONNX graph. │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Make a model ───────────────────────────────────────────────────────────────╮
-│ prepare      Turn text of any size into a corpus to train on.                │
+│ prepare      Turn text of any size into a training corpus.                   │
 │ pretrain     Train a biLM on a prepared corpus.                              │
-│ finetune     Go on training a model on a corpus of your own, and say how     │
+│ finetune     Continue training a model on your own corpus, and report how    │
 │              much better it predicts it.                                     │
-│ evaluate     Say how well a model predicts text: exact perplexity with the   │
-│              full softmax, forward, backward and average.                    │
+│ evaluate     Measure how well a model predicts text: full-softmax            │
+│              perplexity, forward, backward and average.                      │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Ask a model ────────────────────────────────────────────────────────────────╮
 │ senses       Say what a word means in a text: uses in groups, with words     │
 │              that could stand there and clear sentences.                     │
 │ shift        Compare what words mean in two texts: which changed most, and   │
 │              which senses came and went.                                     │
-│ neighbours   Find the words of an indexed text that are used like the one in │
-│              brackets, the nearest first.                                    │
-│ index        Index every word of a text by its vectors, so that polyseme     │
-│              neighbours finds the nearest; --resume goes on.                 │
-│ score        Say how likely each word of a text is, given what stands before │
-│              it and given what stands after it.                              │
-│ substitutes  Say which words could stand in the place of the one in          │
-│              brackets, the likeliest first.                                  │
+│ neighbours   Find words in an indexed text that are used like the one in     │
+│              brackets, nearest first.                                        │
+│ index        Index every word of a text by its vectors, for polyseme         │
+│              neighbours. --resume continues after a stop.                    │
+│ score        Show how likely each word of a text is, given the words before  │
+│              it and given the words after it.                                │
+│ substitutes  Show which words could replace the one in brackets, likeliest   │
+│              first.                                                          │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Show a model ───────────────────────────────────────────────────────────────╮
 │ serve        Serve a page that shows what a word means in its sentence, and  │
 │              an HTTP API for vectors.                                        │
-│ explore      Write the explorer as a static site, with some words computed   │
-│              in advance: a link that works without a server.                 │
+│ explore      Write the explorer as a static site that works without a        │
+│              server, with some words computed in advance.                    │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Tasks and the paper ────────────────────────────────────────────────────────╮
-│ reproduce    Measure every table and figure of the paper, beside its own:    │
-│              one HTML page, Markdown, and all figures as JSON.               │
-│ task         Train, score and use models of tasks: entities, sentiment,      │
+│ reproduce    Measure every table and figure of the paper and compare: an     │
+│              HTML page, Markdown, and JSON.                                  │
+│ task         Train, score and use task models: entities, sentiment,          │
 │              inference, roles, questions, coreference.                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯
- The help of a command ends with examples: polyseme embed --help
+ The help of every command ends with examples: polyseme embed --help
 """
 
 BY_NAME = {verb.__name__: verb for verbs in VERBS.values() for verb in verbs} | {
@@ -178,6 +178,10 @@ def cpu_seconds(arguments: list[str]) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def test_a_flag_shows_no_type() -> None:
-    for line in ("task train", "embed", "score"):
-        assert "<bool>" not in polyseme(*line.split(), "--help").stdout
+@pytest.mark.parametrize("name", ["", *GROUPS, *BY_NAME])
+def test_on_80_columns_nothing_is_cut_off_and_a_flag_has_no_type(name: str) -> None:
+    shown = polyseme(*name.split(), "--help").stdout
+    assert "<bool>" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    for word in re.findall(r"--[\w-]+…", shown):
+        raise AssertionError(f"{name} shows {word}")

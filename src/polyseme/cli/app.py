@@ -10,11 +10,12 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from polyseme import __version__
 from polyseme.cli.bars import shown_downloads, shown_progress
@@ -59,14 +60,57 @@ VERBS: dict[str, tuple[Callable[..., None], ...]] = {
 #: Verbs of two words, by the first one: its help and what follows it.
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     "task": (
-        "Train, score and use models of tasks: entities, sentiment, inference, roles, questions, coreference.",
+        "Train, score and use task models: entities, sentiment, inference, roles, questions, coreference.",
         {"train": task_train, "eval": task_eval, "predict": task_predict},
     ),
 }
 
+
+class _Verb(TyperCommand):
+    """A verb whose help is plain text: a word in brackets, such as [present], is no markup, and a flag has no type."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with _shown_plainly(self.get_params(ctx)):
+            super().format_help(ctx, formatter)
+
+
+class _Group(TyperGroup):
+    """The same for ``polyseme`` and ``polyseme task``."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with _shown_plainly(self.get_params(ctx)):
+            super().format_help(ctx, formatter)
+
+
+@contextmanager
+def _shown_plainly(parameters: list[Any]) -> Iterator[None]:
+    """Within the block a flag has no "<bool>", which says nothing, and its opposite is named in its help.
+
+    A column of opposites (--no-layer-norm) would leave no room for the help on a terminal of 80 columns.
+    """
+    before = [(one, one.help, one.secondary_opts) for one in parameters if hasattr(one, "help")]
+    for one, text, opposites in before:
+        named = f" {', '.join(opposites)} turns it off." if opposites else ""
+        one.help, one.secondary_opts = _plain(text or "") + named, []
+        if getattr(one, "is_flag", False):
+            one.display_type_rich = _no_type
+    yield
+    for one, text, opposites in before:
+        one.help, one.secondary_opts = text, opposites
+
+
+def _no_type(ctx: Any) -> None:
+    """Instead of "<bool>"."""
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", r"\[")
+
+
 app = typer.Typer(
     name="polyseme",
-    epilog="The help of a command ends with examples: polyseme embed --help",
+    cls=_Group,
+    epilog="The help of every command ends with examples: polyseme embed --help",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -128,26 +172,6 @@ def help_and_examples(verb: Callable[..., None]) -> tuple[str, str]:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text), examples  # a paragraph is one line, which the terminal breaks
 
 
-class _Verb(TyperCommand):
-    """A verb whose help is plain text: a word in brackets, such as [present], is no markup, and a flag has no type."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        for parameter in self.params:
-            parameter.help = _plain(getattr(parameter, "help", None) or "")  # type: ignore[attr-defined]
-        for parameter in self.get_params(ctx):
-            if getattr(parameter, "is_flag", False):
-                parameter.display_type_rich = _no_type  # type: ignore[attr-defined]
-        super().format_help(ctx, formatter)
-
-
-def _no_type(ctx: Any) -> None:
-    """Instead of "<bool>", which says nothing about a flag."""
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
-
-
 def _register(verb: Callable[..., None], panel: str | None, *, name: str | None = None, to: typer.Typer = app) -> None:
     text, examples = map(_plain, help_and_examples(verb))
     register = to.command(name, cls=_Verb, help=text, epilog=f"Examples:\n\n{examples}", rich_help_panel=panel)
@@ -159,7 +183,7 @@ for _panel, _verbs in VERBS.items():
         _register(_verb, _panel)
 
 for _first, (_help, _seconds) in GROUPS.items():
-    _group = typer.Typer(no_args_is_help=True, help=_help)
+    _group = typer.Typer(cls=_Group, no_args_is_help=True, help=_help)
     for _second, _verb in _seconds.items():
         _register(_verb, None, name=_second, to=_group)
     app.add_typer(_group, name=_first, rich_help_panel=TASKS_PANEL)

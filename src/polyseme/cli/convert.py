@@ -19,7 +19,7 @@ def convert(
         str, typer.Argument(help="A name, a folder, a file, an archive, an address or a hub id.", metavar="SRC")
     ],
     destination: Annotated[
-        Path, typer.Argument(help="The folder to write; new or empty, or --overwrite.", metavar="DST")
+        Path, typer.Argument(help="The folder to write: new, empty, or with --overwrite.", metavar="DST")
     ],
     options_file: OptionsFile = None,
     to: Annotated[
@@ -29,7 +29,7 @@ def convert(
     vocabulary: Annotated[
         Path | None,
         typer.Option(
-            help="For bilm-tf: a list of words, one a line, whose vectors are written too, as embeddings.hdf5.",
+            help="For bilm-tf: a word list, one per line; their vectors are written to embeddings.hdf5.",
             metavar="FILE",
         ),
     ] = None,
@@ -38,12 +38,12 @@ def convert(
     ] = "float32",
     softmax: Annotated[
         Literal["float32", "float16", "int8"] | None,
-        typer.Option(help="How a native folder stores the rows of the softmax; as the others unless given."),
+        typer.Option(help="How a native folder stores the softmax; by default, like the other weights."),
     ] = None,
     overwrite: Overwrite = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No next step.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No hints.")] = False,
 ) -> None:
-    """Read a model of any format and write it as another.
+    """Convert a model from any format to another.
 
     Examples:
 

@@ -28,14 +28,14 @@ SEED = "Here is your b-day [present]."
 def demo(
     lang: Annotated[str, typer.Option(help="The language of the sentences: en, ko or zh.")] = "en",
     model: Annotated[
-        str | None, typer.Option(help="Another model than the bundled one of the language: a folder, a file, a hub id.")
+        str | None, typer.Option(help="A model to use instead of the bundled one: a folder, a file, a hub id.")
     ] = None,
     options_file: OptionsFile = None,
     out: Annotated[
-        Path | None, typer.Option(help="The folder for what the demo writes; demo-output unless given.", metavar="DIR")
+        Path | None, typer.Option(help="The folder to write to; demo-output by default.", metavar="DIR")
     ] = None,
 ) -> None:
-    """Show what polyseme does on one screen: vectors, the senses of words, the proof, files, what to do next.
+    """Show on one screen what polyseme does: vectors, word senses, how well it works, what to try next.
 
     Examples:
 

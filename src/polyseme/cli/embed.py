@@ -46,27 +46,29 @@ def embed(
     ] = None,
     out: Annotated[
         Path,
-        typer.Option(help="Where to: .h5 (AllenNLP's layout), .parquet, .npz, .npy, .jsonl, or -.", metavar="FILE"),
+        typer.Option(help="Output file: .h5 (AllenNLP's layout), .parquet, .npz, .npy, .jsonl, or -.", metavar="FILE"),
     ] = Path("vectors.h5"),
     model: Model = "en",
     options_file: OptionsFile = None,
     layers: Annotated[
         Literal["all", "top", "average", "sum"] | None,
-        typer.Option(help="Every layer, the last, or the mean or sum of all; unless given, as the model mixes them."),
+        typer.Option(help="Every layer, the last, or the mean or sum of all; by default, the model's own mix."),
     ] = None,
     pool: Annotated[
-        Literal["mean"] | None, typer.Option(help="One vector for each document (line, record, protein).")
+        Literal["mean"] | None, typer.Option(help="One vector per document (line, record, protein).")
     ] = None,
     dtype: Annotated[Literal["float32", "float16"], typer.Option(help="Type of the numbers.")] = "float32",
     words: Annotated[
-        str | None, typer.Option(help="Only these words, of any case, with their sentences.", metavar="WORD,WORD")
+        str | None,
+        typer.Option(help="Only these words, upper or lower case, with their sentences.", metavar="WORD,WORD"),
     ] = None,
     field: Field = None,
     id_column: Annotated[
-        str | None, typer.Option("--id", help="Column of the ids; 'id' where there is one.", metavar="COLUMN")
+        str | None,
+        typer.Option("--id", help="Column with the ids; by default 'id', if there is one.", metavar="COLUMN"),
     ] = None,
     keep: Annotated[
-        str | None, typer.Option(help="Columns of the input to write beside the vectors.", metavar="COLUMN,COLUMN")
+        str | None, typer.Option(help="Input columns to copy to the output.", metavar="COLUMN,COLUMN")
     ] = None,
     pipe: Annotated[
         Literal["jsonl", "arrow"], typer.Option("--format", help="What --out - writes to the pipe.")
@@ -76,30 +78,30 @@ def embed(
     state: CarriedState = None,
     batch_size: Annotated[
         int | None,
-        typer.Option(help="Sentences in a batch with --state carry; 64 unless given.", metavar="N", min=1),
+        typer.Option(help="Sentences per batch with --state carry; 64 by default.", metavar="N", min=1),
     ] = None,
     use_sentence_keys: Annotated[
-        bool, typer.Option("--use-sentence-keys", help="In HDF5, each sentence is its own key, not its number.")
+        bool, typer.Option("--use-sentence-keys", help="In HDF5, use each sentence as its key, not its number.")
     ] = False,
     forget_sentences: Annotated[bool, typer.Option("--forget-sentences", help="No sentence_to_index in HDF5.")] = False,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="Say what it took: speed, memory, cache.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted job.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print what it will take, and stop.")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Print what it took: speed, memory, cache.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted job.")] = False,
     overwrite: Overwrite = False,
     shard: Annotated[
-        str | None, typer.Option(help="Do only share i of n, for several machines; then --merge.", metavar="I/N")
+        str | None, typer.Option(help="Do only share I of N, on one of N machines; then --merge.", metavar="I/N")
     ] = None,
-    merge: Annotated[bool, typer.Option("--merge", help="Put the shares of all machines together.")] = False,
-    on: Annotated[Literal["ray"] | None, typer.Option(help="Run on a Ray cluster: Parquet shards into FILE.")] = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Merge the shares of all machines.")] = False,
+    on: Annotated[
+        Literal["ray"] | None, typer.Option(help="Run on a Ray cluster; FILE becomes a folder of Parquet files.")
+    ] = None,
     device: Device = "auto",
     threads: Threads = None,
-    processes: Annotated[
-        int, typer.Option(help="Share the work out to so many processes; the file is the same.", metavar="N", min=1)
-    ] = 1,
+    processes: Annotated[int, typer.Option(help="Number of processes; the file is the same.", metavar="N", min=1)] = 1,
     precision: Precision = "float32",
     quiet: Quiet = False,
 ) -> None:
-    """Turn text files of any size into vectors; killed at any moment, the job goes on with --resume.
+    """Turn text files of any size into vectors. An interrupted job continues with --resume.
 
     A file that AllenNLP's elmo command wrote is made again with --lang whitespace --state carry and its --batch-size.
 

@@ -33,22 +33,25 @@ def evaluate(
     state: Annotated[
         Literal["reset", "warm", "carry"] | None,
         typer.Option(
-            help="Each sentence from zero, from one fixed state, or from where the one before it in its document "
-            "ended; unless given, as the model says."
+            help="Start each sentence from zero, from one fixed state, or where the previous one in its document "
+            "ended; by default, as the model says."
         ),
     ] = None,
     per_document: Annotated[
-        bool, typer.Option("--per-document", help="Figures of each document too; in text, empty lines separate them.")
+        bool,
+        typer.Option(
+            "--per-document", help="Also print figures for each document; in text, empty lines separate documents."
+        ),
     ] = False,
     lang: Lang = None,
     field: Field = None,
     threads: TwoThreads = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: one object; before it one line for each document, if asked for.")
+        bool, typer.Option("--json", help="Print one JSON object, after a line for each document if asked for.")
     ] = False,
 ) -> None:
-    """Say how well a model predicts text: exact perplexity with the full softmax, forward, backward and average.
+    """Measure how well a model predicts text: full-softmax perplexity, forward, backward and average.
 
     The average is the exponential of the mean loss of both directions, as the paper reports it. Every sentence has one
     prediction more than tokens: its end. An unknown word costs what <UNK> costs, so compare models with the same

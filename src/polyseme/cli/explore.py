@@ -11,22 +11,22 @@ from polyseme.cli.options import OptionsFile, Overwrite, Quiet, ShownIndexes, Sh
 
 
 def explore(
-    export: Annotated[Path, typer.Option(help="The folder that the site is written into.", metavar="DIR")],
+    export: Annotated[Path, typer.Option(help="The folder to write the site to.", metavar="DIR")],
     model: ShownModels = None,
     options_file: OptionsFile = None,
     index: ShownIndexes = None,
     words: Annotated[
         str | None,
-        typer.Option(help="Words to show, with commas between. Fifty ambiguous ones a language unless given."),
+        typer.Option(help="Words to show, separated by commas; by default, fifty ambiguous words per language."),
     ] = None,
     address: Annotated[
-        str, typer.Option(help="Where the site will be, so that links to it show a picture.", metavar="URL")
+        str, typer.Option(help="The site's future address, so that links to it show a preview.", metavar="URL")
     ] = "",
     threads: Threads = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the explorer as a static site, with some words computed in advance: a link that works without a server.
+    """Write the explorer as a static site that works without a server, with some words computed in advance.
 
     To look at any sentence in a browser of your own: polyseme serve
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def export(
     model: ModelArgument,
     static: Annotated[
-        Path | None, typer.Option(help="A word list, one word a line: write a vector for each.", metavar="FILE")
+        Path | None, typer.Option(help="A word list, one word per line: write a vector for each.", metavar="FILE")
     ] = None,
     out: Annotated[
         Path, typer.Option(help="Word vectors: .txt or .bin (word2vec), .kv (gensim).", metavar="FILE")
     ] = Path("vectors.txt"),
     corpus: Annotated[
         list[str] | None,
-        typer.Option(help="Average each word over these texts; without, by its spelling.", metavar="FILE"),
+        typer.Option(help="Average each word over these texts; without it, use the spelling alone.", metavar="FILE"),
     ] = None,
     onnx: Annotated[Path | None, typer.Option(help="Write the network as an ONNX graph.", metavar="FILE")] = None,
     options_file: OptionsFile = None,

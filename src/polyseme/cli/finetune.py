@@ -42,8 +42,8 @@ def finetune(
     softmax_tokens: Annotated[
         int | None,
         typer.Option(
-            help="Tokens that fit a new softmax first, if the model's lacks words of the corpus; "
-            "as many as the budget to leave the biLM as it is.",
+            help="Tokens for fitting a new softmax first, if the model's lacks words of the corpus; "
+            "set it to the whole budget to leave the biLM unchanged.",
             metavar="N",
             min=0,
         ),
@@ -57,7 +57,7 @@ def finetune(
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the perplexities as JSON.")] = False,
 ) -> None:
-    """Go on training a model on a corpus of your own, and say how much better it predicts it.
+    """Continue training a model on your own corpus, and report how much better it predicts it.
 
     The new model has the words of the corpus: those that the model's softmax has keep their rows; others, or a whole
     softmax where there is none, are fitted first while the biLM stays as it is.

@@ -35,19 +35,19 @@ def index(
     model: Model = "en",
     options_file: OptionsFile = None,
     layers: Annotated[
-        str, typer.Option(help="The layers whose vectors are kept: top, all, or numbers.", metavar="top|all|0,1,…")
+        str, typer.Option(help="Layers to store: top, all, or numbers.", metavar="top|all|0,1,…")
     ] = "top",
     field: Field = None,
     kind: Kind = None,
     lang: Lang = None,
     state: State = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted index.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted index.")] = False,
     overwrite: Overwrite = False,
     device: Device = "auto",
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Index every word of a text by its vectors, so that polyseme neighbours finds the nearest; --resume goes on.
+    """Index every word of a text by its vectors, for polyseme neighbours. --resume continues after a stop.
 
     A million tokens take half a gigabyte of disk for each layer of 256 numbers, and no more memory than a thousand.
 

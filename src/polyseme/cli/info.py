@@ -16,15 +16,15 @@ def info(
     model: OptionalModel = None,
     options_file: OptionsFile = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Only the checks, and those that take longer: digests, vectors of a text.")
+        bool, typer.Option("--check", help="Run only the checks, including slower ones: digests, vectors of a text.")
     ] = False,
     engine: Annotated[
         bool,
-        typer.Option("--engine", help="Instead of a model, what computes on this machine: kernel, threads."),
+        typer.Option("--engine", help="Show what computes on this machine instead: kernel, threads."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what a model is: its format, shape, parameters, vocabulary, languages and licence, and check its weights.
+    """Show a model's format, shape, parameters, vocabulary, languages and licence, and check its weights.
 
     Examples:
 

@@ -40,9 +40,11 @@ def models(
     remove: Annotated[
         str | None, typer.Option(help="Delete the files of a downloaded model.", metavar="NAME", show_default=False)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All that is known of each, as a JSON list.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print everything known about each model as a JSON list.")
+    ] = False,
 ) -> None:
-    """List the models that can be named: bundled, downloaded, and every ELMo that was released.
+    """List all models known by name: bundled, downloaded, and every released ELMo.
 
     A name is downloaded when it is first used, or with polyseme pull. $POLYSEME_HOME is where models are kept.
 

@@ -24,7 +24,7 @@ def neighbours(
     given: Annotated[
         list[str],
         typer.Argument(
-            help="The folder that polyseme index wrote, unless the small text that comes with polyseme will do; and a "
+            help="A folder written by polyseme index (by default, the small text that comes with polyseme), and a "
             'text with one word in brackets: "Live in the [present]."',
             metavar="[DIR] TEXT",
         ),
@@ -32,24 +32,22 @@ def neighbours(
     by: Annotated[
         Literal["word", "place", "substitutes", "sense"] | None,
         typer.Option(
-            help="What is compared: the word's own vector, or what stands around it (docs/senses.md). Unless given: "
+            help="What to compare: the word's own vector, or its context (docs/senses.md). By default: "
             "word, and with --same-word sense."
         ),
     ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", help="How many.", min=1)] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", help="How many to show.", min=1)] = 10,
     layer: Annotated[
-        int | None, typer.Option(help="The layer that is compared; the highest in the index unless given.", min=0)
+        int | None, typer.Option(help="The layer to compare; by default the highest in the index.", min=0)
     ] = None,
     same_word: Annotated[
-        bool, typer.Option("--same-word", help="Only places of the word in brackets, whatever its case.")
+        bool, typer.Option("--same-word", help="Only occurrences of the word in brackets, upper or lower case.")
     ] = False,
-    model: Annotated[
-        str | None, typer.Option(help="The model that made the index, where it is not found by itself.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model that made the index, if it cannot be found.")] = None,
     options_file: OptionsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """Find the words of an indexed text that are used like the one in brackets, the nearest first.
+    """Find words in an indexed text that are used like the one in brackets, nearest first.
 
     By word and by place every vector of the index is compared. In a pipe: tab-separated lines.
 

@@ -15,15 +15,13 @@ ModelArgument = Annotated[str, typer.Argument(help=_MODELS, metavar="MODEL")]
 OptionalModel = Annotated[str | None, typer.Argument(help=_MODELS, metavar="MODEL")]
 ShownModels = Annotated[
     list[str] | None,
-    typer.Option(
-        "--model", help=f"{_MODELS} May be given again; all that are bundled unless given.", show_default=False
-    ),
+    typer.Option("--model", help=f"{_MODELS} May be repeated; by default, all bundled models.", show_default=False),
 ]
 ShownIndexes = Annotated[
     list[Path] | None,
     typer.Option(
         "--index",
-        help="A folder of polyseme index; may be given again. A small text that is shipped unless given.",
+        help="A folder written by polyseme index; may be repeated. By default, a small bundled text.",
         metavar="DIR",
         show_default=False,
     ),
@@ -31,63 +29,66 @@ ShownIndexes = Annotated[
 MarkedText = Annotated[
     str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."', metavar="TEXT")
 ]
-Field = Annotated[str | None, typer.Option(help="Field of a table that has the text; 'text' unless given.")]
-Kind = Annotated[str | None, typer.Option(help="Kind of the inputs, where their names do not tell: txt, jsonl, csv, …")]
+Field = Annotated[str | None, typer.Option(help="Field or column with the text; 'text' by default.")]
+Kind = Annotated[str | None, typer.Option(help="Input format, if the file names do not show it: txt, jsonl, csv, …")]
 Lang = Annotated[
     str | None,
-    typer.Option(help="How text is split, if not as the model says; 'whitespace': tokens, one sentence a line."),
+    typer.Option(help="How to split text, by default as the model says; 'whitespace': tokens, one sentence per line."),
 ]
 OptionsFile = Annotated[
     str | None,
-    typer.Option("--options", help="options.json of HDF5 weights, if it is not beside them.", metavar="FILE"),
+    typer.Option("--options", help="options.json for HDF5 weights, if it is in another folder.", metavar="FILE"),
 ]
 State = Annotated[
     Literal["reset", "warm"] | None,
-    typer.Option(help="Each sentence from zero, or from one fixed state; unless given, as the model says."),
+    typer.Option(help="Start each sentence from zero or from one fixed state; by default, as the model says."),
 ]
 CarriedState = Annotated[
     Literal["reset", "warm", "carry"] | None,
     typer.Option(
-        help="Each sentence from zero, from one fixed state, or from where its row of the last batch "
-        "ended, as in the original programs; unless given, as the model says."
+        help="Start each sentence from zero, from one fixed state, or where its row of the last batch "
+        "ended, as in the original programs; by default, as the model says."
     ),
 ]
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, mps, or auto: a GPU where there is one.")]
-Threads = Annotated[int | None, typer.Option(help="CPU threads; all usable cores unless given.", metavar="N", min=1)]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N, mps, or auto: a GPU if there is one.")]
+Threads = Annotated[int | None, typer.Option(help="CPU threads; all usable cores by default.", metavar="N", min=1)]
 TwoThreads = Annotated[
     int | None,
-    typer.Option(help="CPU threads of a process: 1, or 2 (one for each direction).", metavar="N", min=1, max=2),
+    typer.Option(help="CPU threads per process: 1, or 2 (one for each direction).", metavar="N", min=1, max=2),
 ]
 Precision = Annotated[
     Literal["float32", "float16", "int8"],
-    typer.Option(help="Of the weights on a CPU: fewer bits are faster and need less memory."),
+    typer.Option(help="Precision of the weights on a CPU: fewer bits are faster and need less memory."),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no next step.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no hints.")]
 
 # Of training runs
 TrainingProcesses = Annotated[
-    int, typer.Option("--processes", help="Processes that train as one, a share of each step each.", metavar="N", min=1)
+    int,
+    typer.Option(
+        "--processes", help="Processes that train together, each with a share of every step.", metavar="N", min=1
+    ),
 ]
-PreparedCorpus = Annotated[Path, typer.Argument(help="A folder that polyseme prepare wrote.", metavar="DIR")]
-RunFolder = Annotated[Path, typer.Option(help="The folder of the run.", metavar="RUN")]
+PreparedCorpus = Annotated[Path, typer.Argument(help="A folder written by polyseme prepare.", metavar="DIR")]
+RunFolder = Annotated[Path, typer.Option(help="The folder for the run.", metavar="RUN")]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Change one value, such as optimizer.rate=0.002; may be repeated.", metavar="KEY=VALUE"),
+    typer.Option(
+        "--set", help="Change one setting, such as optimizer.rate=0.002; may be repeated.", metavar="KEY=VALUE"
+    ),
 ]
-HeldOut = Annotated[
-    Path | None, typer.Option(help="Held-out text; without it the end of the corpus is held out.", metavar="FILE")
-]
+HeldOut = Annotated[Path | None, typer.Option(help="Held-out text; by default, the end of the corpus.", metavar="FILE")]
 RecipeName = Annotated[
     str | None,
     typer.Option(
-        help="tiny, compact, small, medium, original or finetune, or a .toml file; compact for a new model, finetune "
-        "for one that goes on in its own shape. A resumed run keeps its recipe.",
+        help="tiny, compact, small, medium, original or finetune, or a .toml file; the default is compact, or "
+        "finetune with --init. A resumed run keeps its recipe.",
         metavar="NAME",
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Of new weights, order and dropout.")]
-ResumeRun = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
+Seed = Annotated[int, typer.Option(help="Random seed for new weights, order and dropout.")]
+ResumeRun = Annotated[bool, typer.Option("--resume", help="Continue where the run stopped.")]
 TrainingDevice = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 
 

@@ -27,23 +27,29 @@ def prepare(
     ],
     out: Annotated[Path | None, typer.Option(help="The folder to write.", metavar="DIR")] = None,
     lang: Annotated[
-        str, typer.Option(help="Language of raw text; 'whitespace' for tokens already split, one sentence a line.")
+        str,
+        typer.Option(
+            help="Language of the text; 'whitespace' for text already split into tokens, one sentence per line."
+        ),
     ] = "en",
     vocabulary_size: Annotated[
-        int | None, typer.Option(help="Words of the softmax, specials included; all unless given.", metavar="N")
+        int | None,
+        typer.Option(help="Size of the vocabulary, special words included; by default, all words.", metavar="N"),
     ] = None,
-    min_count: Annotated[int, typer.Option(help="A word of the softmax occurs so often at least.", metavar="N")] = 1,
+    min_count: Annotated[int, typer.Option(help="Leave out words that occur less often.", metavar="N")] = 1,
     vocabulary: Annotated[
-        Path | None, typer.Option(help="Words of the softmax: a vocabulary file of bilm-tf.", metavar="FILE")
+        Path | None, typer.Option(help="Use this vocabulary, in bilm-tf's format.", metavar="FILE")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.", metavar="N")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of processes; by default, one per core.", metavar="N")
+    ] = None,
     field: Field = None,
     overwrite: Overwrite = False,
     stats: Annotated[bool, typer.Option("--stats", help="Show coverage and sentence lengths.")] = False,
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Turn text of any size into a corpus to train on.
+    """Turn text of any size into a training corpus.
 
     Examples:
 

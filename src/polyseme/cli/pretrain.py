@@ -38,7 +38,7 @@ def pretrain(
     valid: HeldOut = None,
     init: Annotated[
         str | None,
-        typer.Option(help="Begin with the weights of this model, in its shape.", metavar="MODEL"),
+        typer.Option(help="Start from this model's weights and shape.", metavar="MODEL"),
     ] = None,
     options_file: OptionsFile = None,
     resume: ResumeRun = False,

@@ -11,14 +11,14 @@ from polyseme.cli.options import Quiet
 
 def pull(
     name: Annotated[
-        str, typer.Argument(help="A name that polyseme models lists, an address or a hub id.", metavar="NAME")
+        str, typer.Argument(help="A name listed by polyseme models, an address or a hub id.", metavar="NAME")
     ],
     again: Annotated[
-        bool, typer.Option("--again", help="Even if it is here; what comes now counts as the right one.")
+        bool, typer.Option("--again", help="Download it even if it is here, and trust the new files.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Download a model and print its folder; one that is here is only checked. Stopped, it goes on where it was.
+    """Download a model, or check it if it is here, and print its folder. A stopped download continues.
 
     Every command does the same by itself when it is given the name.
 

@@ -18,40 +18,45 @@ if TYPE_CHECKING:
 
 def reproduce(
     out: Annotated[
-        Path, typer.Option(help="The folder of the report; with --render also a .md or .html file.", metavar="REPORT")
+        Path, typer.Option(help="The folder for the report; with --render, also a .md or .html file.", metavar="REPORT")
     ],
     data: Annotated[Path | None, typer.Option(help="The folder with the data sets.", metavar="DIR")] = None,
     model: Model = "en",
     options_file: OptionsFile = None,
     state: State = None,
     budget: Annotated[
-        Literal["quick", "cpu", "full"], typer.Option(help="Minutes; about a night on two cores; the paper's sizes.")
+        Literal["quick", "cpu", "full"],
+        typer.Option(help="quick: minutes; cpu: about a night on two cores; full: the paper's sizes."),
     ] = "cpu",
     only: Annotated[
-        str | None, typer.Option(help="Some parts: table1 … table6, figure1, figure2, perplexity, senses, languages.")
+        str | None,
+        typer.Option(help="Only these parts: table1 … table6, figure1, figure2, perplexity, senses, languages."),
     ] = None,
     task: Annotated[
-        list[str] | None, typer.Option(help="Only this task, in the parts that train any; may be repeated.")
+        list[str] | None, typer.Option(help="Only this task, in parts that train tasks; may be repeated.")
     ] = None,
     ask: Annotated[
         list[str] | None,
-        typer.Option(help="For Table 4: a sentence with a word in [brackets], instead of ours.", metavar="TEXT"),
+        typer.Option(help="For Table 4: your own sentence with a word in [brackets].", metavar="TEXT"),
     ] = None,
     vectors: Annotated[
         str, typer.Option(help="Word vectors: glove, or a file (GloVe, word2vec, fastText).", metavar="glove|FILE")
     ] = "glove",
     cove: Annotated[
-        Path | None, typer.Option(help="CoVe's weights, for its rows; --vectors: those it reads.", metavar="FILE")
+        Path | None,
+        typer.Option(help="CoVe's weights, for its rows; --vectors names the word vectors it reads.", metavar="FILE"),
     ] = None,
-    device: Annotated[str, typer.Option(help="Of the task models: cpu, cuda, cuda:N, mps, or auto.")] = "cpu",
-    estimate: Annotated[bool, typer.Option("--estimate", help="Only say what is to be done, and how long.")] = False,
+    device: Annotated[str, typer.Option(help="Device for the task models: cpu, cuda, cuda:N, mps, or auto.")] = "cpu",
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only print what remains to be done, and how long it will take.")
+    ] = False,
     render: Annotated[
-        Path | None, typer.Option(help="Only write the report of these results again.", metavar="RESULTS.json")
+        Path | None, typer.Option(help="Only write the report again from these results.", metavar="RESULTS.json")
     ] = None,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure every table and figure of the paper, beside its own: one HTML page, Markdown, and all figures as JSON.
+    """Measure every table and figure of the paper and compare: an HTML page, Markdown, and JSON.
 
     What was measured is kept in the report's folder, so the same command goes on after a stop. Data that are not there
     are skipped, with a line that says what was looked for.

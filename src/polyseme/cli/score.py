@@ -28,23 +28,23 @@ _IN_A_FOLDER = re.compile(r"\S*[/\\]\S*\.[A-Za-z]\w*|(\.{0,2}|~|[A-Za-z]:)[/\\]\
 
 
 def score(
-    text: Annotated[str, typer.Argument(help="A text, a file of them (one a line), or - .", metavar="TEXT|FILE|-")],
+    text: Annotated[str, typer.Argument(help="A text, a file with one text per line, or - .", metavar="TEXT|FILE|-")],
     model: Model = "en",
     options_file: OptionsFile = None,
-    sentences: Annotated[bool, typer.Option("--sentences", help="One row for each sentence, not each token.")] = False,
+    sentences: Annotated[bool, typer.Option("--sentences", help="One row per sentence, not per token.")] = False,
     words: Annotated[
-        bool, typer.Option("--words", help="One row for each word between spaces, as reading-time data has it.")
+        bool, typer.Option("--words", help="One row per word between spaces, as in reading-time data.")
     ] = False,
     unknown: Annotated[
         Literal["empty", "score"],
-        typer.Option(help="A word that the model does not know: no figure, or that of all such words together."),
+        typer.Option(help="For a word the model does not know: no figure, or the figure for all unknown words."),
     ] = "empty",
     lang: Lang = None,
     state: State = None,
     field: Field = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
 ) -> None:
-    """Say how likely each word of a text is, given what stands before it and given what stands after it.
+    """Show how likely each word of a text is, given the words before it and given the words after it.
 
     Log-probabilities are in nats, surprisal and entropy in bits. Totals and perplexities leave out words that have no
     figure. A model whose card says "unit: morpheme" scores morphemes, also where words were given. In a pipe:

@@ -28,12 +28,12 @@ def shift(
     after: Annotated[str, typer.Argument(help="The text, or index, to compare it with.", metavar="AFTER")],
     words: Annotated[
         str | None,
-        typer.Option(help="The words, with commas between, or a file with one a line.", metavar="WORD,…|FILE"),
+        typer.Option(help="The words, separated by commas, or a file with one per line.", metavar="WORD,…|FILE"),
     ] = None,
     most_words: Annotated[
-        int, typer.Option(help="Without --words: how many frequent words of both texts are compared.", min=1)
+        int, typer.Option(help="Without --words: how many frequent words of both texts to compare.", min=1)
     ] = 200,
-    uses: Annotated[int, typer.Option(help="Uses of a word that are looked at in each text.", min=5)] = 100,
+    uses: Annotated[int, typer.Option(help="How many uses of a word to look at in each text.", min=5)] = 100,
     model: Model = "en",
     options_file: OptionsFile = None,
     field: Field = None,
@@ -41,11 +41,11 @@ def shift(
     lang: Lang = None,
     state: State = None,
     out: Annotated[
-        Path | None, typer.Option(help="Keep the work in a folder: results, and what --resume needs.", metavar="DIR")
+        Path | None, typer.Option(help="A folder for the results and for what --resume needs.", metavar="DIR")
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the most changed words.", metavar="FILE.png")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what was begun in --out.")] = False,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it will take, and stop.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what was begun in --out.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print what it will take, and stop.")] = False,
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     quiet: Quiet = False,

@@ -22,16 +22,14 @@ def substitutes(
     k: Annotated[int, typer.Option("--k", "-k", help="How many words.", min=1)] = 10,
     direction: Annotated[
         Literal["both", "forward", "backward"],
-        typer.Option(help="Judge by both sides of the word, by what stands before it, or by what stands after it."),
+        typer.Option(help="Judge by both sides of the word, by the words before it, or by the words after it."),
     ] = "both",
-    exclude_original: Annotated[
-        bool, typer.Option("--exclude-original", help="Leave out the word that stands there.")
-    ] = False,
-    lang: Annotated[str | None, typer.Option(help="How text is split, if not as the model says.")] = None,
+    exclude_original: Annotated[bool, typer.Option("--exclude-original", help="Leave out the original word.")] = False,
+    lang: Annotated[str | None, typer.Option(help="How to split text; by default, as the model says.")] = None,
     state: State = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """Say which words could stand in the place of the one in brackets, the likeliest first.
+    """Show which words could replace the one in brackets, likeliest first.
 
     Of a model whose card says "unit: morpheme", the words are morphemes. In a pipe: tab-separated lines.
 

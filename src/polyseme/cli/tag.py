@@ -27,22 +27,22 @@ def tag(
     ],
     task: Annotated[
         str | None,
-        typer.Option(help="Task models of the box (ner,pos,srl) or run folders of your own.", metavar="TASK,RUN,…"),
+        typer.Option(help="Bundled task models (ner,pos,srl) or your own run folders.", metavar="TASK,RUN,…"),
     ] = None,
     lang: Annotated[
-        str | None, typer.Option(help="Language of the task models; told by the script unless given.")
+        str | None, typer.Option(help="Language of the task models; by default, detected from the script.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write a page that shows it all.", metavar="FILE")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write an HTML page with everything.", metavar="FILE")] = None,
     overwrite: Overwrite = False,
     field: Field = None,
     kind: Kind = None,
-    model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    model: Annotated[str | None, typer.Option(help="The biLM, if it has moved.")] = None,
     options_file: OptionsFile = None,
     device: Device = "cpu",
     threads: Threads = None,
 ) -> None:
-    """Tag names, parts of speech and roles in a text, or in files of any size; in a pipe: tab-separated lines.
+    """Tag names, parts of speech and semantic roles in a text or in files of any size.
 
     Examples:
 

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from polyseme.tasks.trained_task import Task
 
 Lenient = Annotated[
-    bool, typer.Option("--lenient", help="Read tags that break their scheme (I- after O) instead of refusing the file.")
+    bool,
+    typer.Option("--lenient", help="Accept tags that break their scheme (I- after O) instead of refusing the file."),
 ]
-SkipBadLines = Annotated[
-    bool, typer.Option("--skip-bad-lines", help="Leave out lines that are not UTF-8, and name them.")
-]
+SkipBadLines = Annotated[bool, typer.Option("--skip-bad-lines", help="Skip lines that are not UTF-8, and list them.")]
 
 
 def train(
@@ -52,67 +51,65 @@ def train(
         Path | None, typer.Option("--train", help="The training file, instead of the folder's.", metavar="FILE")
     ] = None,
     dev_file: Annotated[
-        Path | None, typer.Option("--dev", help="The file to look at after each epoch.", metavar="FILE")
+        Path | None, typer.Option("--dev", help="The file to evaluate on after each epoch.", metavar="FILE")
     ] = None,
     budget: Annotated[
         Literal["paper", "cpu"] | None,
-        typer.Option(help="The paper's sizes, or what trains in minutes on two cores; cpu unless there is a GPU."),
+        typer.Option(help="The paper's sizes, or sizes that train in minutes on two cores; cpu unless there is a GPU."),
     ] = None,
     elmo: Annotated[
-        Literal["none", "input", "output", "both"] | None, typer.Option(help="Where ELMo enters; as the task has it.")
+        Literal["none", "input", "output", "both"] | None,
+        typer.Option(
+            help="Where ELMo enters: none, input, output or both; by default, as in the paper.", metavar="PLACE"
+        ),
     ] = None,
     layers: Annotated[
-        str | None, typer.Option(help="A mix of all, the last, or one by number.", metavar="all|last|NUMBER")
+        str | None, typer.Option(help="all (a learned mix), last, or the number of one layer.", metavar="LAYERS")
     ] = None,
     mix_penalty: Annotated[
-        float | None, typer.Option("--lambda", help="Of λ‖w‖² on the weights of the mix.", metavar="λ")
+        float | None, typer.Option("--lambda", help="Strength of the penalty λ‖w‖² on the mix weights.", metavar="λ")
     ] = None,
-    elmo_dropout: Annotated[float | None, typer.Option(help="Share of ELMo's numbers that are left out.")] = None,
-    layer_norm: Annotated[bool | None, typer.Option(help="Normalise the layers before they are mixed.")] = None,
-    finetune_bilm: Annotated[
-        bool | None, typer.Option(help="Train the biLM with the task; without, it stays as it is.")
-    ] = None,
+    elmo_dropout: Annotated[float | None, typer.Option(help="Dropout rate for ELMo's vectors.")] = None,
+    layer_norm: Annotated[bool | None, typer.Option(help="Normalise the layers before mixing.")] = None,
+    finetune_bilm: Annotated[bool | None, typer.Option(help="Train the biLM together with the task.")] = None,
     adapt_bilm: Annotated[
         int,
-        typer.Option(help="First fine-tune the biLM on the task's training text, so many passes.", metavar="PASSES"),
+        typer.Option(help="First fine-tune the biLM on the task's training text for so many passes.", metavar="PASSES"),
     ] = 0,
     model: Annotated[
-        str | None, typer.Option(help="A name (polyseme models), a folder, a file, an address or a hub id; en.")
+        str | None,
+        typer.Option(help="A name (polyseme models), a folder, a file, an address or a hub id; en by default."),
     ] = None,
     options_file: OptionsFile = None,
     state: State = None,
     vectors: Annotated[
         str | None,
         typer.Option(
-            help="Word vectors beside ELMo: glove, a file (GloVe, word2vec, fastText), or none; glove for English.",
-            metavar="glove|FILE|none",
+            help="Word vectors besides ELMo: glove, none, or a file (GloVe, word2vec, fastText); glove for English.",
+            metavar="FILE",
         ),
     ] = None,
     train_vectors: Annotated[
-        bool | None, typer.Option(help="Train the word vectors with the task; with none, words learn new ones.")
+        bool | None, typer.Option(help="Train the word vectors with the task; with --vectors none, from scratch.")
     ] = None,
-    word_dim: Annotated[
-        int | None, typer.Option(help="Numbers of a word's vector, where words learn new ones.")
-    ] = None,
-    characters: Annotated[int | None, typer.Option(help="Filters over a token's characters; 0 for none.")] = None,
-    character_dim: Annotated[int | None, typer.Option(help="Numbers of a character.")] = None,
+    word_dim: Annotated[int | None, typer.Option(help="Size of word vectors that are learned from scratch.")] = None,
+    characters: Annotated[int | None, typer.Option(help="Filters over a token's characters; 0 turns them off.")] = None,
+    character_dim: Annotated[int | None, typer.Option(help="Size of a character vector.")] = None,
     config: Annotated[
         Path | None,
-        typer.Option(
-            help="A TOML file of choices: [network], [training], [inputs]; options count more.", metavar="FILE"
-        ),
+        typer.Option(help="A TOML file with [network], [training], [inputs]; options override it.", metavar="FILE"),
     ] = None,
     change: Changes = None,
     lenient: Lenient = False,
     skip_bad_lines: SkipBadLines = False,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder for the biLM's layers, if not the user's own.", metavar="DIR")
+        Path | None, typer.Option(help="Cache folder for the biLM's layers, instead of the user's.", metavar="DIR")
     ] = None,
     lang: Annotated[
-        str | None, typer.Option(help="How text is split; unless given as the biLM says, without one as English.")
+        str | None, typer.Option(help="How to split text; by default as the biLM says, or as English without one.")
     ] = None,
     resume: ResumeRun = False,
-    seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for weights, order and dropout.")] = 0,
     device: Device = "cpu",
     threads: Threads = None,
     tensorboard: Annotated[
@@ -121,7 +118,7 @@ def train(
     quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
 ) -> None:
-    """Train a task's model on files in its official format; the best on dev is kept, --resume goes on after a stop.
+    """Train a task model on files in the task's official format, and keep the best one on dev.
 
     Examples:
 
@@ -238,9 +235,9 @@ def _data(definition: Definition[Any, Any], folder: Path | None, train: Path | N
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A folder that polyseme task train wrote.", metavar="RUN")],
+    run: Annotated[Path, typer.Argument(help="A folder written by polyseme task train.", metavar="RUN")],
     file: Annotated[Path, typer.Argument(help="A file in the task's format.", metavar="FILE")],
-    model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    model: Annotated[str | None, typer.Option(help="The biLM, if it has moved.")] = None,
     options_file: OptionsFile = None,
     overwrite: Overwrite = False,
     picture: Annotated[
@@ -252,7 +249,7 @@ def evaluate(
     threads: Threads = None,
     as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
 ) -> None:
-    """Score a trained task on a file, over all and for each class, by the task's official definition.
+    """Score a trained task on a file, overall and for each class, by the task's official definition.
 
     Examples:
 
@@ -274,22 +271,24 @@ def evaluate(
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="A folder that polyseme task train wrote.", metavar="RUN")],
+    run: Annotated[Path, typer.Argument(help="A folder written by polyseme task train.", metavar="RUN")],
     inputs: Annotated[
         str,
-        typer.Argument(help="A text, a file (.txt: one a line; .jsonl; the task's own), or - .", metavar="TEXT|FILE|-"),
+        typer.Argument(
+            help="A text, a file (.txt: one per line; .jsonl; the task's own format), or - .", metavar="TEXT|FILE|-"
+        ),
     ],
     kind: Annotated[
         Literal["text", "tokens", "jsonl", "task"] | None,
-        typer.Option(help="What a line is, where the file's name does not tell; tokens stand between spaces."),
+        typer.Option(help="What a line holds, if the file name does not show it; tokens are separated by spaces."),
     ] = None,
     style: Annotated[
         Literal["jsonl", "task"], typer.Option("--format", help="JSON lines, or the task's own format.")
     ] = "jsonl",
     out: Annotated[
-        Path | None, typer.Option(help="The file to write; standard output without.", metavar="FILE")
+        Path | None, typer.Option(help="The file to write; standard output by default.", metavar="FILE")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The biLM, if it is no longer where it was.")] = None,
+    model: Annotated[str | None, typer.Option(help="The biLM, if it has moved.")] = None,
     options_file: OptionsFile = None,
     overwrite: Overwrite = False,
     device: Device = "cpu",
