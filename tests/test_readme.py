@@ -13,6 +13,7 @@ import pytest
 from helpers.command_line import parse, polyseme
 from helpers.paths import ROOT
 from models_page import MODELS, card_table
+from polyseme import Elmo
 from polyseme.demo.chosen_words import pair_of
 from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.target import read_target
@@ -20,8 +21,8 @@ from readme import figures
 
 PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
 
-#: "float32 [6, 64]: one vector a token"
-ARRAY = re.compile(r"(float32|float64|int64) \[([\d, ]+)\]")
+#: "float32 [6, W]: one vector per token"; W is the width of the model at hand
+ARRAY = re.compile(r"(float32|float64|int64) \[([\dW, ]+)\]")
 #: "[a page](state.md#anchor)", with or without the anchor, on this page or another; not what is elsewhere in the web
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)")
 
@@ -65,8 +66,10 @@ def check(block: str, names: dict[str, Any]) -> None:
         if isinstance(statement, ast.Expr):
             value = eval(source.strip(), names)
             if found := ARRAY.match(comment):
-                assert (str(value.dtype), list(value.shape)) == (found[1], ast.literal_eval(f"[{found[2]}]")), source
-            elif comment[:1] in tuple("[0123456789'"):
+                width = names["elmo"].config.width if "elmo" in names else Elmo.from_pretrained().config.width
+                stated = [width if size == "W" else int(size) for size in found[2].split(", ")]
+                assert (str(value.dtype), list(value.shape)) == (found[1], stated), source
+            elif comment[:1] in tuple("[0123456789'") or comment in ("True", "False"):
                 assert value == ast.literal_eval(comment), source
         else:
             exec(source, names)
@@ -134,7 +137,11 @@ def test_arrays_stated_wrongly_would_be_seen() -> None:
     with pytest.raises(AssertionError):
         check("x  # float32 [3, 6]: wrong", {"x": np.zeros((6, 3), dtype=np.float32)})
     with pytest.raises(AssertionError):
+        check("x  # float32 [W]", {"x": np.zeros(3, dtype=np.float32)})
+    with pytest.raises(AssertionError):
         check("x  # ['a']", {"x": ["b"]})
+    with pytest.raises(AssertionError):
+        check("x == 2  # True", {"x": 3})
 
 
 def test_the_toy_text_is_what_it_says() -> None:
