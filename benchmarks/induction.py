@@ -2,11 +2,12 @@
 
     senses.tsv      8 uses a word in two senses: few, but clear
     SemCor          uses of a lemma with WordNet's senses: fine, and lopsided
+    Raganato        the five test sets of Raganato et al. (2017) as one, labelled in the same way: all for reporting
     pseudo-words    40 uses of two words written as one
 
 The grouping of `polyseme.senses.clusters` by each readout, beside k-means on the word's own vectors (as the first
 version did), all uses in one group, and as many random groups. A method is chosen on one half of the words and reported
-on the other.
+on the other; nothing was ever chosen on Raganato's.
 """
 
 from __future__ import annotations
@@ -21,9 +22,8 @@ from zlib import crc32
 import numpy as np
 
 from agreement import adjusted_rand, contingency, paired_f, v_measure
+from annotated import RAGANATO, AnnotatedUses, annotated_uses
 from polyseme.elmo import Elmo
-from polyseme.lm.places import Place
-from polyseme.probes.wsd_data import read_sense_set
 from polyseme.senses.clusters import Labels, find_groups, k_means
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.triplets import mean_interval
@@ -33,10 +33,10 @@ from pseudo_words import LabelledUses
 Method = Callable[[Uses, Sequence[str]], Labels]
 
 PSEUDO_USES = 20  #: of each of the two words
-SEMCOR_LEMMAS, SEMCOR_USES, LEAST_USES = 60, 40, 40
+SEMCOR_LEMMAS, SEMCOR_USES = 60, 40
+RAGANATO_USES = 8  #: at least; of few lemmas there are more than twice as many
 #: The largest sense of a lemma has at most this share of its uses: else one group is nearly right.
 LOPSIDED = 0.7
-PARTS_OF_SPEECH = ("NOUN", "VERB", "ADJ")
 
 
 def by_readout(by: Readout) -> Method:
@@ -104,30 +104,28 @@ def _interval(values: list[float]) -> tuple[float, float, float]:
 
 def semcor_words(folder: Path) -> list[LabelledUses]:
     """Uses of lemmas with at least two senses of some weight, always the same ones."""
-    uses = uses_in_semcor(folder)
-    words = [_labelled(lemma, found) for lemma, found in uses.items() if _is_fit(found)]
-    return sorted(words, key=lambda word: _hash(word.word))[:SEMCOR_LEMMAS]
+    words = fit_words(annotated_uses(folder, ["semcor"]), SEMCOR_USES)
+    return [_sampled(word) for word in sorted(words, key=lambda word: _hash(word.word))[:SEMCOR_LEMMAS]]
 
 
-def uses_in_semcor(folder: Path) -> dict[tuple[str, str], list[tuple[str, Place]]]:
-    """By lemma and part of speech, the uses of single words in sentences of at most 60: sense, place."""
-    semcor, keys = read_sense_set(folder, "semcor")
-    uses = defaultdict[tuple[str, str], list[tuple[str, Place]]](list)
-    for sentence in semcor:
-        for one in sentence.instances:
-            if one.end - one.start == 1 and one.lemma[1] in PARTS_OF_SPEECH and len(sentence.tokens) <= 60:
-                uses[one.lemma].append((min(keys[one.id]), Place(sentence.tokens, one.start, one.end)))
-    return uses
+def raganato_words(folder: Path) -> list[LabelledUses]:
+    """All lemmas of the test sets that are fit."""
+    return fit_words(annotated_uses(folder, RAGANATO), RAGANATO_USES)
 
 
-def _is_fit(uses: list[tuple[str, Place]]) -> bool:
-    largest = max(Counter(sense for sense, _ in uses).values())
-    return len(uses) >= LEAST_USES and largest <= LOPSIDED * len(uses)
+def fit_words(uses: AnnotatedUses, least: int) -> list[LabelledUses]:
+    """The lemmas with so many uses, and at least two senses of some weight."""
+    return [
+        LabelledUses("/".join(lemma), *zip(*found, strict=True))
+        for lemma, found in uses.items()
+        if len(found) >= least and max(Counter(sense for sense, _ in found).values()) <= LOPSIDED * len(found)
+    ]
 
 
-def _labelled(lemma: tuple[str, str], uses: list[tuple[str, Place]]) -> LabelledUses:
-    chosen = sorted(uses, key=lambda one: _hash("\t".join(one[1].tokens)))[:SEMCOR_USES]
-    return LabelledUses("/".join(lemma), tuple(sense for sense, _ in chosen), tuple(place for _, place in chosen))
+def _sampled(word: LabelledUses) -> LabelledUses:
+    pairs = zip(word.senses, word.places, strict=True)
+    chosen = sorted(pairs, key=lambda one: _hash("\t".join(one[1].tokens)))[:SEMCOR_USES]
+    return LabelledUses(word.word, *zip(*chosen, strict=True))
 
 
 def halves_by_name(words: Sequence[LabelledUses]) -> dict[str, list[LabelledUses]]:

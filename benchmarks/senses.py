@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from induction import PSEUDO_USES, halves_by_name, score_methods, semcor_words
+from induction import PSEUDO_USES, halves_by_name, raganato_words, score_methods, semcor_words
 from neighbour_precision import measure_any_word, same_word_figures
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
@@ -113,7 +113,9 @@ def measure_induction(elmo: Elmo, data: Path) -> Figures:
     sets["pseudo-words"] = pseudo if isinstance(pseudo, str) else halves_by_name(pseudo)
     if lang == "en":
         there = (data / "wsd").exists()
-        sets["SemCor"] = halves_by_name(semcor_words(data / "wsd")) if there else f"left out: there is no {data}/wsd"
+        absent = f"left out: there is no {data}/wsd"
+        sets["SemCor"] = halves_by_name(semcor_words(data / "wsd")) if there else absent
+        sets["Raganato"] = {"reporting": raganato_words(data / "wsd")} if there else absent
     return {
         name: words if isinstance(words, str) else {half: score_methods(elmo, those) for half, those in words.items()}
         for name, words in sets.items()

@@ -21,7 +21,8 @@ from zlib import crc32
 
 import numpy as np
 
-from induction import halves_by_name, uses_in_semcor
+from annotated import annotated_uses
+from induction import halves_by_name
 from polyseme.elmo import Elmo
 from polyseme.lm.places import Place
 from polyseme.senses.clusters import find_groups
@@ -64,7 +65,7 @@ def simulated(elmo: Elmo, folder: Path) -> Figures:
 
 
 def many_semcor_words(folder: Path) -> list[LabelledUses]:
-    uses = uses_in_semcor(folder)
+    uses = annotated_uses(folder, ["semcor"])
     fit = {lemma: found for lemma, found in uses.items() if len(found) >= LEAST and len({s for s, _ in found}) > 1}
     chosen = sorted(fit, key=lambda lemma: crc32("/".join(lemma).encode()))[:LEMMAS]
     return [_drifting(lemma, fit[lemma]) for lemma in chosen]

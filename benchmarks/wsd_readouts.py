@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from annotated import RAGANATO
 from polyseme.elmo import Elmo
 from polyseme.encoding import Encoding, Floats, unit
 from polyseme.probes.frozen import BiLMVectors
@@ -27,7 +28,6 @@ from polyseme.senses.uses import WordWeights
 PARTS = ("word", "place", "sentence")
 TOGETHER = "word, place and sentence"
 READOUTS = (*PARTS, TOGETHER)
-SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 #: Of the other readouts, beside the word's 1.
 PLACE_WEIGHTS, SENTENCE_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0), (0.0, 0.25, 0.5, 1.0)
 EVERY = 6  #: sentence of SemCor's second half is asked about, when weights are chosen
@@ -111,9 +111,9 @@ def measure_wsd(elmo: Elmo, data: Path) -> dict[str, Any] | str:
     first = read_first_senses(next(iter(sorted(folder.rglob("index.sense*")))))
     sums, weights = read_semcor(vectors, folder, first)
     means = Means.of(sums, first)
-    asked = {name: list(_questions(vectors, means, folder, name)) for name in SETS}
+    asked = {name: list(_questions(vectors, means, folder, name)) for name in RAGANATO}
     asked["ALL"] = [question for questions in asked.values() for question in questions]
-    firsts = {name: _first_right(folder, name, first) for name in SETS}
+    firsts = {name: _first_right(folder, name, first) for name in RAGANATO}
     firsts["ALL"] = sum(firsts.values())
     figures: dict[str, Any] = {
         name: {
