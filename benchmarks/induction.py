@@ -63,6 +63,7 @@ METHODS: dict[str, Method] = {
     "word: k-means on the mean of the layers": first_version,
     "word": by_readout("word"),
     "sentence": by_readout("sentence"),
+    "topic": by_readout("topic"),
     "place": by_readout("place"),
     "substitutes": by_readout("substitutes"),
     "sense": by_readout("sense"),
@@ -78,7 +79,7 @@ def score_methods(elmo: Elmo, words: Sequence[LabelledUses]) -> dict[str, Any]:
         uses = every[begin : begin + len(word.places)]
         begin += len(word.places)
         for name, method in METHODS.items():
-            if name == "substitutes" and uses.substitutes is None:
+            if getattr(uses, name, uses) is None:  # a readout that this model does not have
                 continue
             labels = method(uses, word.senses)
             figures = found.setdefault(name, defaultdict(list))

@@ -78,6 +78,8 @@ def similarities(uses: Uses) -> dict[str, Floats]:
     found = {f"layer {layer}": uses.similarities(uses, "word", layer) for layer in range(len(uses.word))}
     found |= {by: uses.similarities(uses, by) for by in ("place", "sentence")}
     if uses.substitutes is not None:
+        if uses.topic is not None:
+            found["topic"] = uses.similarities(uses, "topic")
         found["substitutes"] = uses.similarities(uses, "substitutes")
         found["sense"] = uses.similarities(uses, "sense")
     return found

@@ -264,15 +264,15 @@ class Elmo:
 
     @overload
     def similarity(
-        self, first: str, second: str, by: Literal["place", "sentence", "substitutes", "sense"]
+        self, first: str, second: str, by: Literal["place", "sentence", "topic", "substitutes", "sense"]
     ) -> float: ...
 
     def similarity(self, first: str, second: str, by: Readout = "word") -> Floats | float:
         """How alike two texts are: by "word", the cosine of their vectors in every layer, [L+1].
 
         "[present]" marks the words that are compared; a text without a mark is compared as a whole. By "place",
-        "sentence", "substitutes" or all three ("sense"), the marked words are compared by what stands around them, and
-        the answer is one number; polyseme.senses.uses draws what each reads.
+        "sentence", "topic", "substitutes" or what they say together ("sense"), the marked words are compared by what
+        stands around them, and the answer is one number; polyseme.senses.uses draws what each reads.
         """
         if self.state == "carry":
             raise ConfigError(

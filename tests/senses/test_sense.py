@@ -10,7 +10,8 @@ from helpers.tiny_models import tiny_elmo
 from polyseme import Sense
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.senses.uses import SENSE_WEIGHTS
+from polyseme.lm.topics import Topics
+from polyseme.senses.uses import SENSE_WEIGHTS, WITHOUT_TOPICS, Readout
 
 ELMO = small_elmo()
 GIFT, MAT = "Here is your birthday [present].", "the cat sat on a [present]."
@@ -32,10 +33,13 @@ def test_by_substitutes_two_senses_are_as_alike_as_their_vectors() -> None:
     assert ELMO.similarity(GIFT, MAT, by="substitutes") == pytest.approx(expected, abs=1e-5)
 
 
-def test_by_sense_is_the_weighted_mean_of_what_stands_around_the_word() -> None:
-    one, other = ELMO.sense(GIFT), ELMO.sense(MAT)
-    expected = sum(weight * one.similarity(other, by) for by, weight in SENSE_WEIGHTS.items())
-    assert one.similarity(other) == pytest.approx(expected / sum(SENSE_WEIGHTS.values()), abs=1e-5)
+@pytest.mark.parametrize("weights", [SENSE_WEIGHTS, WITHOUT_TOPICS], ids=["topics", "no topics"])
+def test_by_sense_is_the_weighted_mean_of_what_stands_around_the_word(weights: dict[Readout, float]) -> None:
+    elmo = small_elmo()
+    elmo.lexicon.topics = Topics(elmo.lexicon, elmo.lexicon.rows) if "topic" in weights else None
+    one, other = elmo.sense(GIFT), elmo.sense(MAT)
+    expected = sum(weight * one.similarity(other, by) for by, weight in weights.items())
+    assert one.similarity(other) == pytest.approx(expected / sum(weights.values()), abs=1e-5)
     assert one.similarity(one) == pytest.approx(1, abs=1e-5)
     assert one.similarity(other) == pytest.approx(other.similarity(one), abs=1e-6)
 
@@ -62,6 +66,8 @@ def test_a_model_without_a_softmax_compares_by_place_and_sentence() -> None:
     assert one.similarity(other) == pytest.approx(mean, abs=1e-5)
     with pytest.raises(ConfigError, match="no softmax"):
         one.similarity(other, "substitutes")
+    with pytest.raises(ConfigError, match="no topics"):
+        one.similarity(other, "topic")
 
 
 def test_what_cannot_be_compared_is_refused_in_a_sentence() -> None:

@@ -6,9 +6,9 @@ from importlib import resources
 from pathlib import Path
 
 BUNDLED = ("en", "ko", "zh")
+MODELS = Path(str(resources.files("polyseme"))) / "models"
 
 
 def bundled_models() -> dict[str, Path]:
     """The models that came with the package, by their names."""
-    folder = Path(str(resources.files("polyseme"))) / "models"
-    return {name: folder / name for name in BUNDLED if (folder / name).is_dir()}
+    return {name: MODELS / name for name in BUNDLED if (MODELS / name).is_dir()}

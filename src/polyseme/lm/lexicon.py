@@ -26,6 +26,7 @@ from polyseme.lm.largest import largest_in_rows
 from polyseme.lm.outputs import read
 from polyseme.lm.places import Place
 from polyseme.lm.substitute_vectors import SubstituteVectors
+from polyseme.lm.topics import Topics
 from polyseme.lm.word_probabilities import in_blocks, log_probabilities
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
@@ -102,6 +103,18 @@ class Lexicon:
             return np.zeros(len(self.words), np.float32)
         cosines: Floats = self.rows @ self.rows[number]
         return cosines
+
+    @cached_property
+    def topics(self) -> Topics | None:
+        """What words are about; None for a model for which it was not learned."""
+        return Topics.of(self, self._elmo.stored.fingerprint())
+
+    @property
+    def shares(self) -> Doubles:
+        """p(w), smoothed; without counts, by rank. [V]"""
+        likely = np.exp(self._prior)
+        shares: Doubles = likely / likely.sum()
+        return shares
 
     def frequent(self, count: int) -> npt.NDArray[np.int64]:
         """The numbers of the most frequent words, the most frequent first."""

@@ -4,7 +4,7 @@
     gift.substitutes                  {"party": 0.31, "gift": 0.08, …}
     gift.similarity(now)              from −1 to 1
 
-By "sense" all that the neighbours say is put together: substitutes, place and sentence, weighted as
+By "sense" all that the neighbours say is put together: substitutes, place and topic, weighted as
 `polyseme.senses.uses.SENSE_WEIGHTS` says. The word's own vector has no part in it.
 """
 

@@ -1,10 +1,11 @@
-"""Uses of words, and four ways to read a sense off each; the fifth, "sense", puts three of them together.
+"""Uses of words, and five ways to read a sense off each; the sixth, "sense", puts some of them together.
 
                       Here   is   your   birthday  [present]   .
     word                                            ───────            the token's own vector, in a layer
     place             ──────── forward ─────────►            ◄─ back   the states that predict what stands there
     substitutes                                     gift, party, …     the words that they predict
     sentence          ────   ──   ────   ────────            ──        the mean of the other words, rare ones first
+    topic             ────   ──   ────   ────────            ──        what the other words are about (`topics`)
 
 The word's own vector knows how the word is written, so it holds uses of one word together whatever they mean. Place and
 substitutes never see the word: what they say of it is what it means here.
@@ -27,11 +28,13 @@ from polyseme.lm.places import Place
 from polyseme.lm.substitute_vectors import SubstituteVectors
 from polyseme.text.vocabulary import Vocabulary
 
-Readout = Literal["word", "place", "sentence", "substitutes", "sense"]
+Readout = Literal["word", "place", "sentence", "topic", "substitutes", "sense"]
 
-#: What each readout's cosine counts for in "sense"; a model without a softmax has the last two. Chosen together with
-#: the grouping, on the choosing halves of senses.tsv, of pseudo-words and of SemCor's lemmas (docs/senses.md).
-SENSE_WEIGHTS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.15, "sentence": 0.15}
+#: What each readout's cosine counts for in "sense". Chosen together with the grouping, on the choosing halves of
+#: senses.tsv, of pseudo-words and of SemCor's lemmas (docs/senses.md).
+SENSE_WEIGHTS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.15, "topic": 0.2}
+#: For a model without topics; one without a softmax has the last two.
+WITHOUT_TOPICS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.15, "sentence": 0.15}
 
 #: A word weighs A / (A + p(word)) in the mean of a sentence (Arora et al., 2017): as frequent as this, one half.
 HALF_WEIGHT = 1e-3
@@ -39,12 +42,13 @@ HALF_WEIGHT = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Uses:
-    """n uses of words. Of a model without a softmax there are no substitutes."""
+    """n uses of words. A model without a softmax knows no substitutes; topics are known of the bundled models."""
 
     word: Floats  # [L+1, n, W]
     place: Floats  # [n, W]
     sentence: Floats  # [n, W]
     substitutes: SubstituteVectors | None
+    topic: Floats | None  # [n, TOPICS]
     directions: int  #: 1 for a model that reads forward only
 
     def __len__(self) -> int:
@@ -52,7 +56,16 @@ class Uses:
 
     def __getitem__(self, rows: slice | npt.NDArray[np.int64] | list[int]) -> Uses:
         found = None if self.substitutes is None else self.substitutes[rows]
-        return Uses(self.word[:, rows], self.place[rows], self.sentence[rows], found, self.directions)
+        topic = None if self.topic is None else self.topic[rows]
+        return Uses(self.word[:, rows], self.place[rows], self.sentence[rows], found, topic, self.directions)
+
+    @property
+    def sense_weights(self) -> dict[Readout, float]:
+        """What "sense" is made of here."""
+        if self.topic is not None:
+            return SENSE_WEIGHTS
+        known = self.substitutes is not None
+        return {by: weight for by, weight in WITHOUT_TOPICS.items() if known or by != "substitutes"}
 
     def similarities(self, other: Uses, by: Readout, layer: int = -1) -> Floats:
         """The cosine of every use here with every use there, by a readout; ``layer`` is that of "word". [n, m]"""
@@ -62,12 +75,15 @@ class Uses:
             if self.substitutes is None or other.substitutes is None:
                 raise ConfigError("this model has no softmax, so it knows no substitutes; compare by another readout")
             return self.substitutes.cosines(other.substitutes)
+        if by == "topic":
+            if self.topic is None or other.topic is None:
+                raise ConfigError("no topics were learned for this model; compare by another readout")
+            return _cosines(self.topic, other.topic)
         return _cosines(self._vectors(by, layer), other._vectors(by, layer))
 
     def _combined(self, other: Uses) -> Floats:
-        """The weighted mean of what this model has of SENSE_WEIGHTS. [n, m]"""
-        known = self.substitutes is not None and other.substitutes is not None
-        weights = {by: weight for by, weight in SENSE_WEIGHTS.items() if known or by != "substitutes"}
+        """The weighted mean of the readouts that make up "sense". [n, m]"""
+        weights = self.sense_weights
         total = sum(weight * self.similarities(other, by) for by, weight in weights.items())
         mean: Floats = np.asarray(total / sum(weights.values()), np.float32)
         return mean
@@ -87,7 +103,7 @@ def checked_readout(by: str) -> Readout:
 
 
 def read_uses(elmo: Elmo, places: Sequence[Place], lexicon: Lexicon | None = None) -> Uses:
-    """The words in their sentences → what each readout says of them. Without a lexicon there are no substitutes."""
+    """The words in their sentences → what each readout says of them. Without a lexicon: no substitutes, no topics."""
     if elmo.state == "carry":
         raise ConfigError('uses of a word can be compared with the state "reset" or "warm" only, but it is "carry"')
     weights = WordWeights(elmo.vocabulary)
@@ -100,8 +116,11 @@ def read_uses(elmo: Elmo, places: Sequence[Place], lexicon: Lexicon | None = Non
         word[:, number] = one.vectors(encoding.layers)
         place[number] = place_vector(encoding, one)
         sentence[number] = sentence_vector(encoding, one, weights)
-    found = None if lexicon is None else lexicon.substitute_vectors(place)
-    return Uses(word, place, sentence, found, config.directions)
+    if lexicon is None:
+        return Uses(word, place, sentence, None, None, config.directions)
+    topics = lexicon.topics
+    topic = None if topics is None else np.array([topics.around(one) for one in places], np.float32)
+    return Uses(word, place, sentence, lexicon.substitute_vectors(place), topic, config.directions)
 
 
 def place_vector(encoding: Encoding, place: Place) -> Floats:

@@ -1,0 +1,93 @@
+"""What the words around a place are about, by a map that was learned from documents without labels.
+
+A document is about one thing, and a word mostly keeps its sense in it (Gale et al., 1992: one sense per discourse). So
+what sentences of one document have in common says more of a sense than what they share by chance:
+
+    bag of a sentence    the sum of its words' rows in the softmax, rare words first            [D]
+    topic of a sentence  bag · map: near for sentences of one document, far for those of others [TOPICS]
+
+The map is Fisher's linear discriminant with documents as classes. models/topics.safetensors has one for each bundled
+model, by its fingerprint; `benchmarks/learn_topics.py` learned them. Other models have no topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import load_file
+
+from polyseme.encoding import Floats, unit
+from polyseme.formats.bundled import MODELS
+from polyseme.lm.places import Place
+
+if TYPE_CHECKING:
+    from polyseme.lm.lexicon import Lexicon
+
+Doubles = npt.NDArray[np.float64]
+
+MAPS = MODELS / "topics.safetensors"
+#: Columns of a map; how far the scatter within documents is pulled to that of a ball; a word as frequent as the last
+#: weighs one half. Chosen on the choosing halves (docs/senses.md).
+TOPICS, SHRINKAGE, HALF_WEIGHT = 32, 3.0, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """The words of a softmax, where the map puts them."""
+
+    lexicon: Lexicon
+    words: Floats  # [V, TOPICS], rare words long and frequent ones short
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, fingerprint: str, path: Path = MAPS) -> Topics | None:
+        """None for a model that has no map."""
+        found = load_file(path).get(fingerprint) if path.is_file() else None
+        return None if found is None else cls(lexicon, weighted_rows(lexicon) @ found.astype(np.float32))
+
+    def around(self, place: Place) -> Floats:
+        """What all words but those of the place are about; zeros where none is known. [TOPICS]"""
+        return bag(self.lexicon, self.words, (*place.tokens[: place.begin], *place.tokens[place.end :]))
+
+
+def weighted_rows(lexicon: Lexicon) -> Floats:
+    """The direction of every word's row in the softmax, the longer the rarer the word is. [V, D]"""
+    weights = HALF_WEIGHT / (HALF_WEIGHT + lexicon.shares)
+    weighted: Floats = lexicon.rows * weights.astype(np.float32)[:, None]
+    return weighted
+
+
+def bag(lexicon: Lexicon, vectors: Floats, tokens: Iterable[str]) -> Floats:
+    """The sum of the vectors [V, D] of the words that the model knows. [D]"""
+    numbers = [number for token in tokens if (number := lexicon.find(token)) is not None]
+    total: Floats = vectors[numbers].sum(axis=0)
+    return total
+
+
+def learn_map(bags: Floats, documents: Sequence[int]) -> Floats:
+    """The bags of sentences [n, D], and the document of each → the map [D, TOPICS]."""
+    within, between = _scatters(unit(bags).astype(np.float64), np.asarray(documents))
+    size = len(within)
+    values, vectors = np.linalg.eigh(within * size / np.trace(within) + SHRINKAGE * np.eye(size))
+    round_out = (vectors / np.sqrt(values)) @ vectors.T
+    values, vectors = np.linalg.eigh(round_out @ between @ round_out)
+    leading = np.argsort(-values)[:TOPICS]
+    found: Floats = (round_out @ vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0))).astype(np.float32)
+    return found
+
+
+def _scatters(bags: Doubles, documents: npt.NDArray[np.int64]) -> tuple[Doubles, Doubles]:
+    """The covariance of bags around their document's mean, and that of the documents' means. [D, D] each"""
+    _, number, count = np.unique(documents, return_inverse=True, return_counts=True)
+    means = np.zeros((len(count), bags.shape[1]))
+    np.add.at(means, number, bags)
+    means /= count[:, None]
+    around = bags - means[number]
+    within = around.T @ around / max(1, len(bags) - len(count))
+    # A mean of few sentences is spread by chance too.
+    between = np.cov(means.T) - within * (1 / count).mean()
+    return within, np.asarray(between, np.float64)
