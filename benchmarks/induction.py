@@ -106,7 +106,7 @@ def _interval(values: list[float]) -> tuple[float, float, float]:
 def semcor_words(folder: Path) -> list[LabelledUses]:
     """Uses of lemmas with at least two senses of some weight, always the same ones."""
     words = fit_words(annotated_uses(folder, ["semcor"]), SEMCOR_USES)
-    return [_sampled(word) for word in sorted(words, key=lambda word: _hash(word.word))[:SEMCOR_LEMMAS]]
+    return [sampled(word) for word in sorted(words, key=lambda word: _hash(word.word))[:SEMCOR_LEMMAS]]
 
 
 def raganato_words(folder: Path) -> list[LabelledUses]:
@@ -123,7 +123,8 @@ def fit_words(uses: AnnotatedUses, least: int) -> list[LabelledUses]:
     ]
 
 
-def _sampled(word: LabelledUses) -> LabelledUses:
+def sampled(word: LabelledUses) -> LabelledUses:
+    """At most so many of its uses, always the same ones."""
     pairs = zip(word.senses, word.places, strict=True)
     chosen = sorted(pairs, key=lambda one: _hash("\t".join(one[1].tokens)))[:SEMCOR_USES]
     return LabelledUses(word.word, *zip(*chosen, strict=True))

@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from group_names import measure_names
 from induction import PSEUDO_USES, halves_by_name, raganato_words, score_methods, semcor_words
 from neighbour_precision import measure_any_word, same_word_figures
 from polyseme.elmo import Elmo
@@ -162,6 +163,7 @@ PARTS: dict[str, Callable[[Elmo, Path], Figures | str]] = {
     "readouts": measure_readouts,
     "neighbours": measure_neighbours,
     "induction": measure_induction,
+    "names": measure_names,
     "speed": measure_speed,
     "wsd": measure_wsd,
     "shift": measure_shifts,

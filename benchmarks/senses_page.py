@@ -20,6 +20,7 @@ def write_page(found: Figures) -> None:
         ("readouts", readouts_table),
         ("neighbours", neighbours_table),
         ("induction", induction_table),
+        ("names", names_line),
         ("wsd", wsd_table),
         ("shift", shift_table),
         ("two-texts", two_texts_table),
@@ -86,6 +87,17 @@ def _words(figures: Figures) -> int:
 
 def _agreement(one: Figures | None) -> str:
     return f"{one['ARI'][0]:.2f} / {one['V-measure']:.2f} / {one['paired F']:.2f}" if one else "–"
+
+
+def names_line(found: Figures) -> str:
+    lines = []
+    for model, halves in _measured(found, "names").items():
+        (mean, low, high), groups = halves["reporting"]["share"], halves["reporting"]["groups"]
+        lines.append(
+            f"With `{model}`, {mean:.0%} of the names are right ({low:.0%} to {high:.0%}; {groups} groups that nothing "
+            "was chosen on)."
+        )
+    return "\n".join(lines)
 
 
 def wsd_table(found: Figures) -> str:

@@ -22,9 +22,9 @@ from polyseme.senses.uses import WordWeights
 
 NAMES = 4
 #: A name stands among the substitutes of at least this share of a group's places.
-COMMON = 0.25
+COMMON = 0.1
 #: A word with a cosine of 1 to the word itself counts e to this power as much as one with a cosine of 0.
-LIKENESS = 8.0
+LIKENESS = 12.0
 #: So many of the most frequent words are no names.
 TOO_FREQUENT = 100
 
