@@ -29,17 +29,15 @@ from pages import fill_in, table
 
 DOCS = Path(__file__).parents[1] / "docs"
 
-BANK = {"text": "They fished from the bank of the river.", "word": 4, "second": "She put her money in the bank."}
-
 SUBSTITUTES, LEGEND = "section[aria-labelledby='substitutes-title']", "#legend"
 
 #: name: (language, width, colours, the part of the page that is the last in the picture, state of the page); without a
 #: text the page opens with the first example of its language
 PICTURES = {
-    "light": ("en", 1280, "light", SUBSTITUTES, {**BANK, "layer": "mix"}),
-    "layer-0": ("en", 1280, "light", SUBSTITUTES, {**BANK, "layer": 0}),
-    "dark": ("en", 1280, "dark", SUBSTITUTES, {"text": "Here is your birthday present.", "word": 4, "layer": 2}),
-    "narrow": ("en", 400, "light", LEGEND, {"text": "He lit the fire with a match.", "word": 6, "layer": "mix"}),
+    "light": ("en", 1280, "light", SUBSTITUTES, {}),
+    "layer-0": ("en", 1280, "light", SUBSTITUTES, {"layer": 0}),
+    "dark": ("en", 1280, "dark", SUBSTITUTES, {"layer": "mix"}),
+    "narrow": ("en", 400, "light", LEGEND, {}),
     "ko": ("ko", 1280, "light", SUBSTITUTES, {}),
     "zh": ("zh", 1280, "light", SUBSTITUTES, {}),
 }

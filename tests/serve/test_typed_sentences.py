@@ -156,7 +156,7 @@ def test_a_typed_sentence_gets_its_place_neighbours_and_cosines(visit: Visit, mo
     assert len([url for url in visit.asked if url.endswith("model.bin")]) == 1
     assert visit.page.locator("#message").inner_text() == ""
     assert visit.words() == ["The", "old", "bank", "by", "the", "water", "was", "green", "."]
-    visit.choose("bank")
+    assert visit.page.locator("#strip [aria-pressed=true]").inner_text() == "bank"  # which was looked at before
     visit.move_to("2")
     recorder = Recorder(models)
     place = {"tokens": visit.words(), "position": 2}

@@ -12,16 +12,16 @@ from polyseme.text.sentences import split_sentences
 
 Span = tuple[int, int]
 
-_LETTERS = rf"[^\Wㆍ]++(?:[{MARK}]++[^\Wㆍ]*+)*+"  # ㆍ is a letter to Unicode and a middle dot to everyone
+_LETTERS = rf"[^\Wㆍ]++(?:[{MARK}]++[^\Wㆍ]*+)*"  # ㆍ is a letter to Unicode and a middle dot to everyone
 
 TOKEN = re.compile(
     rf"""
     (?=\S)(?:                                                                         # quickly past spaces
     [가-힣]++(?=\s|\Z)                                                                 # most words: the short way
-  | (?:https?|ftp)://[^\s<>"“”가-힣]*[A-Za-z0-9/] | [\w.+-]{{1,64}}+@[\w-]++(?:\.[\w-]++)*+
+  | (?:https?|ftp)://[^\s<>"“”가-힣]*[A-Za-z0-9/] | [\w.+-]{{1,64}}+@[\w-]++(?:\.[\w-]++)*
   | [A-Za-z]\.(?![A-Za-z]{{2}})                                                        # J.
-  | {_LETTERS}(?:(?:[-~&]|(?<=\d)[.,:](?=\d)|(?<=[A-Za-z\d])\.(?=[a-z])){_LETTERS})*+
-  | \.{{3,}}+ | ([!?^;])\1++ | '' | `` | -{{2,}}+
+  | {_LETTERS}(?:(?:[-~&]|(?<=\d)[.,:](?=\d)|(?<=[A-Za-z\d])\.(?=[a-z])){_LETTERS})*
+  | \.{{3,}}+ | ([!?^;])\1+ | '' | `` | -{{2,}}+
   | {SYMBOL})
     """,
     re.VERBOSE,

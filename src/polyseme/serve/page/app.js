@@ -28,17 +28,19 @@ let could = {}; // the substitutes by direction
 let compared = null; // the last answer about two sentences
 let tagged = null; // what task models say of the sentence
 let pair = { row: 0, column: 0 };
+let looked = ""; // the word that was looked at last
 let wished = null; // where the word begins (in characters) that is chosen as soon as its sentence is split
 
 const model = () => models.find((one) => one.name === state.model);
 const chosenWord = () => scored.tokens[state.word];
 
-// The one that was wished for, else the word that the state names, else the longest.
+// The one that was wished for, else the word that the state names, else the one that was looked at, else the longest.
 function chooseWithin() {
   const { tokens, offsets } = scored;
   const at = wished === null ? -1 : offsets.findIndex(([, end]) => end > wished);
   if (at >= 0) state.word = at;
   wished = null;
+  if (state.word === null && tokens.includes(looked)) state.word = tokens.indexOf(looked);
   if (state.word === null || state.word >= tokens.length) {
     const longest = Math.max(0, ...tokens.map((token) => token.length));
     state.word = tokens.length ? tokens.findLastIndex((token) => token.length === longest) : null;
@@ -83,6 +85,7 @@ function showPanels(there) {
 }
 
 async function showWord() {
+  looked = chosenWord();
   showChosen();
   $("#senses-title").replaceChildren("Senses of ", make("em", { lang: model().lang }, chosenWord()));
   await Promise.all([showSenses(), showNear(), model().words && showSubstitutes()]);

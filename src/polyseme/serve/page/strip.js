@@ -15,6 +15,7 @@ export function drawStrip(scored, choose) {
     },
     make("span", { class: "token" }, one.token),
     make("span", { class: "bars", "aria-hidden": "true" }, bar("ahead", one, one.ahead), bar("back", one, one.back)))));
+  $("#strip").classList.toggle("unscored", !scored.forward);
   $("#strip-key").hidden = !scored.forward;
   $("#unknown-key").hidden = !surprises.some((one) => one.unknown);
 }
