@@ -77,7 +77,7 @@ export function moveMap() {
   shown.svg.classList.toggle("plain", state.layer === "0"); // one point has no groups yet
   const extent = [0, 1].map((axis) => Math.max(...places.map((at) => at[axis])) - Math.min(...places.map((at) => at[axis])));
   const centres = labels.map((_, group) => labelPlace(places.filter((_, number) => answer.groups[number] === group)));
-  avoid(centres, [textPlace(answer.here, -18), ...(shown.other ? [textPlace(shown.other, 29)] : [])]);
+  avoid(centres, [...ringPlaces(answer.here, -18), ...(shown.other ? ringPlaces(shown.other, 29) : [])]);
   apart(centres);
   labels.forEach((label, group) => {
     moveTo(label, centres[group]);
@@ -116,16 +116,16 @@ function labelPlace(places) {
   return [Math.min(WIDTH - 100, Math.max(100, at(x, 0.5))), Math.min(HEIGHT - 12, Math.max(18, at(y, 0.1) - 14))];
 }
 
-// Where the words at a ring stand.
-function textPlace(layers, below) {
+// Where a ring is, and the words at it.
+function ringPlaces(layers, below) {
   const [x, y] = place(layers);
-  return [x, y + below];
+  return [[x, y], [x, y + below]];
 }
 
-// The words at the rings stay where they are: labels make room for them.
-function avoid(centres, texts) {
+// Rings and their words stay where they are: labels make room for them.
+function avoid(centres, taken) {
   for (const centre of centres) {
-    for (const [x, y] of texts) {
+    for (const [x, y] of taken) {
       if (Math.abs(centre[0] - x) < 130 && Math.abs(centre[1] - y) < 20) centre[1] = y < 38 ? y + 20 : y - 20;
     }
   }
