@@ -352,14 +352,16 @@ def test_other_inputs_are_not_resumed(text: Path) -> None:
         embed_files([text, other], out, tiny_elmo(), limits=SMALL, resume=True)
 
 
-def test_one_process_at_a_time(text: Path) -> None:
+@pytest.mark.parametrize("resume", [True, False])
+def test_one_process_at_a_time(text: Path, resume: bool) -> None:
+    """Also without --resume: then "interrupted, delete its parts" would be bad advice."""
     out = text.with_name("out.npz")
     interrupted(text, out)
     with (
         exclusive(parts_folder(out) / "1-of-1" / LOCK, ""),
         pytest.raises(JobError, match="another process is writing"),
     ):
-        embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True)
+        embed_files([text], out, tiny_elmo(), limits=SMALL, resume=resume)
     embed_files([text], out, tiny_elmo(), limits=SMALL, resume=True)
 
 
@@ -529,17 +531,6 @@ def test_a_file_that_is_there_is_kept_unless_told_otherwise(text: Path) -> None:
     assert not parts_folder(out).exists()
     embed_files([text], out, tiny_elmo(), Options(layers="all"), limits=SMALL, overwrite=True)
     assert out.read_bytes() != before
-
-
-def test_a_second_process_is_told_that_another_one_writes(text: Path) -> None:
-    """Also where the first has begun: then "interrupted, delete its parts" would be bad advice."""
-    out = text.with_name("out.npz")
-    interrupted(text, out)
-    with (
-        exclusive(parts_folder(out) / "1-of-1" / LOCK, ""),
-        pytest.raises(JobError, match="another process is writing"),
-    ):
-        embed_files([text], out, tiny_elmo(), limits=SMALL)
 
 
 def test_a_job_that_fails_before_it_begins_leaves_no_folder(tmp_path: Path) -> None:

@@ -10,21 +10,8 @@ import typer
 
 from polyseme.cli.bars import is_first_process
 from polyseme.cli.launch import share_out
-from polyseme.cli.options import (
-    Changes,
-    HeldOut,
-    ModelArgument,
-    OptionsFile,
-    PreparedCorpus,
-    Quiet,
-    RecipeName,
-    ResumeRun,
-    RunFolder,
-    Seed,
-    TrainingDevice,
-    TrainingProcesses,
-    TwoThreads,
-)
+from polyseme.cli.option_groups import RunOptions, with_groups
+from polyseme.cli.options import ModelArgument
 from polyseme.cli.pretrain import shown_run
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
@@ -32,13 +19,10 @@ if TYPE_CHECKING:
     from polyseme.pretrain.training.finetuning import Outcome
 
 
+@with_groups
 def finetune(
     model: ModelArgument,
-    corpus: PreparedCorpus,
-    out: RunFolder,
-    options_file: OptionsFile = None,
-    recipe: RecipeName = None,
-    change: Changes = None,
+    run: RunOptions,
     softmax_tokens: Annotated[
         int | None,
         typer.Option(
@@ -48,13 +32,6 @@ def finetune(
             min=0,
         ),
     ] = None,
-    valid: HeldOut = None,
-    resume: ResumeRun = False,
-    seed: Seed = 0,
-    device: TrainingDevice = "cpu",
-    threads: TwoThreads = None,
-    processes: TrainingProcesses = 1,
-    quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the perplexities as JSON.")] = False,
 ) -> None:
     """Continue training a model on your own corpus, and report how much better it predicts it.
@@ -68,19 +45,17 @@ def finetune(
 
       polyseme finetune elmo_weights.hdf5 corpus --out run --softmax-tokens 3000000
     """
-    if share_out(processes):
+    if share_out(run.processes):
         return
     from polyseme.pretrain.training.finetuning import finetune as run_finetuning
-    from polyseme.pretrain.training.run_plan import RunPlan, chosen_recipe
 
-    changes = [*(change or []), *([f"budget.softmax_tokens={softmax_tokens}"] if softmax_tokens is not None else [])]
-    chosen = chosen_recipe(out, recipe, changes, resume=resume, default="finetune")
-    plan = RunPlan(corpus, out, chosen, valid, model, options_file, seed, device, threads)
-    outcome = run_finetuning(plan, resume=resume, watch=shown_run(quiet, plan))
+    changes = [] if softmax_tokens is None else [f"budget.softmax_tokens={softmax_tokens}"]
+    plan = run.plan(model, "finetune", *changes)
+    outcome = run_finetuning(plan, resume=run.resume, watch=shown_run(run.quiet, plan))
     if not is_first_process():
         return
     _print(outcome, as_json)
-    if not quiet:
+    if not run.quiet:
         typer.echo(_trained(outcome), err=True)
         typer.echo(f"the model is in {outcome.model}\nnext: polyseme evaluate {outcome.model} FILE", err=True)
 

@@ -8,21 +8,11 @@ from typing import Annotated, Literal
 import typer
 
 from polyseme.cli.bars import resumable
-from polyseme.cli.options import (
-    Device,
-    Field,
-    Kind,
-    Lang,
-    Model,
-    OptionsFile,
-    Overwrite,
-    Quiet,
-    State,
-    Threads,
-    from_everywhere,
-)
+from polyseme.cli.option_groups import ReadingOptions, with_groups
+from polyseme.cli.options import Device, Overwrite, Quiet, Threads, from_everywhere
 
 
+@with_groups
 def index(
     inputs: Annotated[
         list[str],
@@ -32,15 +22,10 @@ def index(
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.", metavar="DIR")],
-    model: Model = "en",
-    options_file: OptionsFile = None,
+    reading: ReadingOptions,
     layers: Annotated[
         str, typer.Option(help="Layers to store: top, all, or numbers.", metavar="top|all|0,1,…")
     ] = "top",
-    field: Field = None,
-    kind: Kind = None,
-    lang: Lang = None,
-    state: State = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted index.")] = False,
     overwrite: Overwrite = False,
     device: Device = "auto",
@@ -57,21 +42,20 @@ def index(
 
       polyseme index reviews.csv --field body --layers 1,2 --out reviews-index
     """
-    from polyseme.elmo import Elmo
     from polyseme.index.vector_index import Index
 
     chosen = _layers(layers)
-    elmo = Elmo.from_pretrained(model, options=options_file, device=device, state=state, lang=lang, threads=threads)
+    elmo = reading.load(device=device, threads=threads)
     with resumable(quiet):
         built = Index.build(
             elmo,
             inputs,
             out,
             layers=chosen,
-            model=from_everywhere(model),
-            options=None if options_file is None else from_everywhere(options_file),
-            field=field,
-            kind=kind,
+            model=from_everywhere(reading.model),
+            options=None if reading.options_file is None else from_everywhere(reading.options_file),
+            field=reading.field,
+            kind=reading.kind,
             resume=resume,
             overwrite=overwrite,
         )

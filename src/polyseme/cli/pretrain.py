@@ -8,20 +8,7 @@ import typer
 
 from polyseme.cli.bars import is_first_process
 from polyseme.cli.launch import share_out
-from polyseme.cli.options import (
-    Changes,
-    HeldOut,
-    OptionsFile,
-    PreparedCorpus,
-    Quiet,
-    RecipeName,
-    ResumeRun,
-    RunFolder,
-    Seed,
-    TrainingDevice,
-    TrainingProcesses,
-    TwoThreads,
-)
+from polyseme.cli.option_groups import RunOptions, with_groups
 
 if TYPE_CHECKING:
     from polyseme.lm.likelihood import Likelihood
@@ -30,23 +17,13 @@ if TYPE_CHECKING:
     from polyseme.pretrain.training.trainer import Training
 
 
+@with_groups
 def pretrain(
-    corpus: PreparedCorpus,
-    out: RunFolder,
-    recipe: RecipeName = None,
-    change: Changes = None,
-    valid: HeldOut = None,
+    run: RunOptions,
     init: Annotated[
         str | None,
         typer.Option(help="Start from this model's weights and shape.", metavar="MODEL"),
     ] = None,
-    options_file: OptionsFile = None,
-    resume: ResumeRun = False,
-    seed: Seed = 0,
-    device: TrainingDevice = "cpu",
-    threads: TwoThreads = None,
-    processes: TrainingProcesses = 1,
-    quiet: Quiet = False,
 ) -> None:
     """Train a biLM on a prepared corpus.
 
@@ -56,15 +33,13 @@ def pretrain(
 
       polyseme pretrain corpus --set optimizer.rate=0.002 --out run --resume
     """
-    if share_out(processes):
+    if share_out(run.processes):
         return
     from polyseme.pretrain.training.pretraining import pretrain as run_training
-    from polyseme.pretrain.training.run_plan import RunPlan, chosen_recipe
 
-    chosen = chosen_recipe(out, recipe, change or [], resume=resume, default="compact")
-    plan = RunPlan(corpus, out, chosen, valid, init, options_file, seed, device, threads)
-    model = run_training(plan, resume=resume, watch=shown_run(quiet, plan))
-    if not quiet and is_first_process():
+    plan = run.plan(init, "compact")
+    model = run_training(plan, resume=run.resume, watch=shown_run(run.quiet, plan))
+    if not run.quiet and is_first_process():
         typer.echo(f"the model is in {model}\nnext: polyseme embed TEXT --model {model} --out vectors.h5", err=True)
 
 

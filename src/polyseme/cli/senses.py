@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.cli.bars import shown_progress
-from polyseme.cli.options import Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, State, keep_existing
+from polyseme.cli.option_groups import ReadingOptions, with_groups
+from polyseme.cli.options import Overwrite, Quiet, keep_existing
 from polyseme.cli.printing import on_terminal, print_tsv
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SHOWN, AROUND = 3, 50
 
 
+@with_groups
 def senses(
     word: Annotated[str, typer.Argument(help="The word, as the text spells it; any case.", metavar="WORD")],
     texts: Annotated[
@@ -31,12 +33,8 @@ def senses(
             metavar="TEXT|INDEX",
         ),
     ] = None,
-    model: Model = "en",
-    options_file: OptionsFile = None,
-    field: Field = None,
-    kind: Kind = None,
-    lang: Lang = None,
-    state: State = None,
+    *,
+    reading: ReadingOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page.", metavar="FILE")] = None,
     out: Annotated[Path | None, typer.Option(help="Write a picture.", metavar="FILE.png")] = None,
@@ -57,13 +55,12 @@ def senses(
     if out is not None and out.suffix.lower() != ".png":
         raise typer.BadParameter(f"{out} should end in .png", param_hint="--out")
     keep_existing(html, out, overwrite=overwrite)
-    from polyseme.elmo import Elmo
     from polyseme.senses.sense_page import save_sense_page
     from polyseme.senses.sense_picture import save_sense_picture
 
-    elmo = Elmo.from_pretrained(model, options=options_file, lang=lang, state=state)
+    elmo = reading.load()
     with shown_progress(quiet):
-        found = _find(elmo, word, texts or [], kind, field)
+        found = _find(elmo, word, texts or [], reading.kind, reading.field)
     if html is not None:
         save_sense_page(found, html, lang=elmo.lang)
     if out is not None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyseme.cli.bars import resumable
-from polyseme.cli.options import Field, Kind, Lang, Model, OptionsFile, Overwrite, Quiet, State, keep_existing
+from polyseme.cli.option_groups import ReadingOptions, with_groups
+from polyseme.cli.options import Overwrite, Quiet, keep_existing
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ TOLD, WORTH = 3, 0.1
 AROUND = 50
 
 
+@with_groups
 def shift(
     before: Annotated[str, typer.Argument(help="A text, or the folder of an index.", metavar="BEFORE")],
     after: Annotated[str, typer.Argument(help="The text, or index, to compare it with.", metavar="AFTER")],
@@ -34,12 +36,8 @@ def shift(
         int, typer.Option(help="Without --words: how many frequent words of both texts to compare.", min=1)
     ] = 200,
     uses: Annotated[int, typer.Option(help="How many uses of a word to look at in each text.", min=5)] = 100,
-    model: Model = "en",
-    options_file: OptionsFile = None,
-    field: Field = None,
-    kind: Kind = None,
-    lang: Lang = None,
-    state: State = None,
+    *,
+    reading: ReadingOptions,
     out: Annotated[
         Path | None, typer.Option(help="A folder for the results and for what --resume needs.", metavar="DIR")
     ] = None,
@@ -67,14 +65,13 @@ def shift(
     if resume and out is None:
         raise typer.BadParameter("there is nothing to go on with: name the folder with --out", param_hint="--resume")
     keep_existing(picture, overwrite=overwrite)
-    from polyseme.elmo import Elmo
     from polyseme.senses.shift_estimate import estimate_shift
     from polyseme.senses.shift_picture import save_shift_picture
     from polyseme.senses.text_shift import compare_texts
 
-    elmo = Elmo.from_pretrained(model, options=options_file, lang=lang, state=state)
+    elmo = reading.load()
     asked = _words(words)
-    limits: dict[str, Any] = {"most_words": most_words, "most_uses": uses, "kind": kind, "field": field}
+    limits: dict[str, Any] = {"most_words": most_words, "most_uses": uses, "kind": reading.kind, "field": reading.field}
     if estimate:
         typer.echo(estimate_shift(elmo, before, after, asked, **limits))
         return
