@@ -1,7 +1,7 @@
 """Whether one model is better than another: the paired bootstrap over the items of a test set (Efron; Koehn, 2004).
 
-Two thousand times the items are drawn anew, with replacement, the same for both models; p is how often the second one is
-not better then, counting one draw more, so that it is never 0. With several seeds a model's score is their mean.
+The items are drawn anew two thousand times, with replacement, the same for both models; p is how often the second one
+is not better then, counting one draw more, so that it is never 0. With several seeds a model's score is their mean.
 """
 
 from __future__ import annotations
