@@ -77,7 +77,7 @@ export function moveMap() {
   shown.svg.classList.toggle("plain", state.layer === "0"); // one point has no groups yet
   const extent = [0, 1].map((axis) => Math.max(...places.map((at) => at[axis])) - Math.min(...places.map((at) => at[axis])));
   const centres = labels.map((_, group) => labelPlace(places.filter((_, number) => answer.groups[number] === group)));
-  avoid(centres, [...ringPlaces(answer.here, -18), ...(shown.other ? ringPlaces(shown.other, 29) : [])]);
+  avoid(centres, [ringBlock(answer.here, -18), ...(shown.other ? [ringBlock(shown.other, 29)] : [])]);
   apart(centres);
   labels.forEach((label, group) => {
     moveTo(label, centres[group]);
@@ -116,17 +116,19 @@ function labelPlace(places) {
   return [Math.min(WIDTH - 100, Math.max(100, at(x, 0.5))), Math.min(HEIGHT - 12, Math.max(18, at(y, 0.1) - 14))];
 }
 
-// Where a ring is, and the words at it.
-function ringPlaces(layers, below) {
+// What a ring and the words above or below it take up, for the baseline of a label.
+function ringBlock(layers, below) {
   const [x, y] = place(layers);
-  return [[x, y], [x, y + below]];
+  return { x, top: y + Math.min(-18, below - 20), bottom: y + Math.max(28, below + 18) };
 }
 
-// Rings and their words stay where they are: labels make room for them.
-function avoid(centres, taken) {
+// Rings and their words stay where they are: labels make room for them, by the shorter way that is free.
+function avoid(centres, rings) {
   for (const centre of centres) {
-    for (const [x, y] of taken) {
-      if (Math.abs(centre[0] - x) < 130 && Math.abs(centre[1] - y) < 20) centre[1] = y < 38 ? y + 20 : y - 20;
+    for (const { x, top, bottom } of rings) {
+      if (Math.abs(centre[0] - x) >= 130 || centre[1] <= top || centre[1] >= bottom) continue;
+      const up = top >= 18 && (bottom > HEIGHT - 12 || centre[1] - top <= bottom - centre[1]);
+      centre[1] = up ? top : bottom;
     }
   }
 }
