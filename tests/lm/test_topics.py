@@ -48,6 +48,7 @@ def test_the_topic_is_the_sum_of_the_other_words_that_are_known() -> None:
         the, cat = WORDS.index("the"), WORDS.index("cat")
         np.testing.assert_allclose(found, 2 * words[the] + words[cat], atol=1e-6)
     assert not topics.around(Place(["present"], 0, 1)).any()
+    assert topics.around_all([]).shape == (0, 3)
 
 
 def test_frequent_words_are_short() -> None:

@@ -53,6 +53,13 @@ class Topics:
         """What all words but those of the place are about; zeros where none is known. [TOPICS]"""
         return bag(self.lexicon, self.words, (*place.tokens[: place.begin], *place.tokens[place.end :]))
 
+    def around_all(self, places: Sequence[Place]) -> Floats:
+        """[n, TOPICS]"""
+        found = np.zeros((len(places), self.words.shape[1]), np.float32)
+        for number, place in enumerate(places):
+            found[number] = self.around(place)
+        return found
+
 
 def weighted_rows(lexicon: Lexicon) -> Floats:
     """The direction of every word's row in the softmax, the longer the rarer the word is. [V, D]"""

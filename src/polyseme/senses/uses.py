@@ -118,8 +118,7 @@ def read_uses(elmo: Elmo, places: Sequence[Place], lexicon: Lexicon | None = Non
         sentence[number] = sentence_vector(encoding, one, weights)
     if lexicon is None:
         return Uses(word, place, sentence, None, None, config.directions)
-    topics = lexicon.topics
-    topic = None if topics is None else np.array([topics.around(one) for one in places], np.float32)
+    topic = None if lexicon.topics is None else lexicon.topics.around_all(places)
     return Uses(word, place, sentence, lexicon.substitute_vectors(place), topic, config.directions)
 
 
