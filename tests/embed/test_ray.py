@@ -23,6 +23,22 @@ def test_without_ray_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         import polyseme.embed.ray  # noqa: F401
 
 
+@pytest.mark.parametrize("problem", [RuntimeError("no room.\nmore"), ValueError("no room"), Exception("no room")])
+def test_when_ray_does_not_start_one_sentence_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    ray = pytest.importorskip("ray")
+    from polyseme.embed.ray import embed_on_ray
+
+    def init(**_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(ray, "init", init)
+    (tmp_path / "in.txt").write_text("Live in the present.\n")
+    with pytest.raises(JobError, match=r"^Ray did not start \(no room\); .*RAY_ADDRESS=local[^\n]*$"):
+        embed_on_ray([tmp_path / "in.txt"], tmp_path / "out.parquet", "en")
+
+
 @pytest.fixture(scope="module")
 def cluster():  # type: ignore[no-untyped-def]
     ray = pytest.importorskip("ray")

@@ -138,16 +138,27 @@ def _cluster() -> Iterator[int]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine unless it is asked for
     started_here = not ray.is_initialized()
     if started_here:
-        try:
-            ray.init(address="auto", logging_level=logging.ERROR)
-        except ConnectionError:
-            ray.init(include_dashboard=False, logging_level=logging.ERROR)
+        _connect()
     try:
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         yield int(resources.get("CPU", 1))
     finally:
         if started_here:
             ray.shutdown()
+
+
+def _connect() -> None:
+    """To the cluster of $RAY_ADDRESS or of this machine; if there is none, start one."""
+    try:
+        try:
+            ray.init(address="auto", logging_level=logging.ERROR)
+        except ConnectionError:
+            ray.init(address="local", include_dashboard=False, logging_level=logging.ERROR)
+    except Exception as error:  # Ray has no class of its own for this
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise JobError(
+            f"Ray did not start ({reason}); if it looked for a cluster that is gone, set RAY_ADDRESS=local to start a new one"
+        ) from error
 
 
 def _settle(sources: list[str], elmo: Elmo, options: Options, folder: Path, shares: int) -> Description:
