@@ -157,7 +157,8 @@ def _connect() -> None:
     except Exception as error:  # Ray has no class of its own for this
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise JobError(
-            f"Ray did not start ({reason}); if it looked for a cluster that is gone, set RAY_ADDRESS=local to start a new one"
+            f"Ray did not start ({reason}); "
+            "if it looked for a cluster that is gone, set RAY_ADDRESS=local to start a new one"
         ) from error
 
 
