@@ -33,7 +33,20 @@ FOUND = places(("cat", "sat"), ("cat", "the"), ("birthday", "sat"), ("birthday",
 
 def test_what_is_common_in_one_group_and_not_in_the_other_is_its_name() -> None:
     first, second = name_groups("present", LABELS, FOUND, LEXICON)
-    assert first == ("cat", "the") and second == ("birthday", "Here")
+    assert first == ("cat", "the") and second == ("birthday",)
+
+
+def test_a_word_in_small_letters_has_names_in_small_letters() -> None:
+    assert name_groups("present", LABELS, FOUND, LEXICON)[1] == ("birthday",)
+    assert name_groups("Present", LABELS, FOUND, LEXICON)[1] == ("birthday", "Here")
+
+
+def test_a_rare_word_is_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    rarest = str(LEXICON.words[LEXICON.frequent(len(LEXICON.words))[-1]])
+    rare = places((rarest, "sat"), (rarest, "the"), ("cat", "sat"), ("cat", "sat"))
+    assert name_groups("Sun", LABELS, rare, LEXICON)[0][0] == rarest
+    monkeypatch.setattr(sense_names, "TOO_RARE", len(LEXICON.words) - 1)
+    assert rarest not in name_groups("Sun", LABELS, rare, LEXICON)[0]
 
 
 def test_weights_are_means_and_support_is_a_share() -> None:

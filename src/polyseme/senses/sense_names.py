@@ -3,7 +3,7 @@
 A word's weight in a place is the root of its share among the substitutes. Its weight in a group is the mean over the
 group's places; a word names the group in which it weighs most, by how much more that is than in any other group. Of
 words that tell a group equally well, the one that is more like the word itself is the better name: for a river's bank
-"shore" rather than "door". Function words are no names.
+"shore" rather than "door". No names are function words, rare words, or "Powerpuff" for a word in small letters.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NAMES = 4
 COMMON = 0.1
 #: A word with a cosine of 1 to the word itself counts e to this power as much as one with a cosine of 0.
 LIKENESS = 12.0
-#: So many of the most frequent words are no names.
-TOO_FREQUENT = 100
+#: So many of the most frequent words are no names; nor are those that come after so many.
+TOO_FREQUENT, TOO_RARE = 100, 10_000
 
 
 def name_groups(word: str, labels: Labels, substitutes: SubstituteVectors, lexicon: Lexicon) -> list[tuple[str, ...]]:
@@ -34,7 +34,9 @@ def name_groups(word: str, labels: Labels, substitutes: SubstituteVectors, lexic
     weights, support = group_weights(substitutes, labels)  # [groups, V] each
     scores = telling(weights) * np.exp(LIKENESS * lexicon.nearness(word))
     scores[support < COMMON] = 0
-    scores[:, lexicon.frequent(TOO_FREQUENT)] = 0
+    by_frequency = lexicon.frequent(len(lexicon.words))
+    scores[:, by_frequency[:TOO_FREQUENT]] = 0
+    scores[:, by_frequency[TOO_RARE:]] = 0
     return [_names(word, row, lexicon.words) for row in scores]
 
 
@@ -104,7 +106,8 @@ def _first_names(word: str, ordered: Iterable[str]) -> tuple[str, ...]:
 
 def _names(word: str, scores: npt.NDArray[np.float32], words: Sequence[str]) -> tuple[str, ...]:
     best = np.argsort(-scores, kind="stable")[: 50 * NAMES].tolist()
-    return _first_names(word, (words[number] for number in best if scores[number] > 0 and words[number][0].isalpha()))
+    found = (words[number] for number in best if scores[number] > 0 and words[number][0].isalpha())
+    return _first_names(word, (name for name in found if name.islower() or not word.islower()))
 
 
 def _same(one: str, other: str) -> bool:

@@ -28,10 +28,10 @@ export const EXAMPLES = {
       "second": "The boy swung his bat and hit the ball over the fence."
     },
     {
-      "word": "cabinet",
-      "first": "Grandma's porcelain stood in a glass cabinet in the parlour.",
-      "at": 37,
-      "second": "After the scandal the entire cabinet resigned."
+      "word": "trunk",
+      "first": "Using her trunk, the calf sprayed water over her back.",
+      "at": 10,
+      "second": "The porter carried a heavy trunk full of books to the train."
     }
   ],
   "ko": [
@@ -48,6 +48,12 @@ export const EXAMPLES = {
       "second": "마을 사람들은 하얀 옷을 입고 신성한 의식에 참여했다."
     },
     {
+      "word": "전기",
+      "first": "태풍으로 전봇대가 쓰러져 마을에 전기가 끊겼다.",
+      "at": 18,
+      "second": "작가는 베토벤의 전기를 쓰려고 오 년 동안 자료를 모았다."
+    },
+    {
       "word": "의사",
       "first": "의사는 할아버지께 담배를 끊으라고 여러 번 권했다.",
       "at": 0,
@@ -58,12 +64,6 @@ export const EXAMPLES = {
       "first": "늑대가 울타리를 넘어 들어와 양을 잡아먹었다.",
       "at": 16,
       "second": "장마철에 댐은 흘려보내는 물의 양을 조절한다."
-    },
-    {
-      "word": "전기",
-      "first": "태풍으로 전봇대가 쓰러져 마을에 전기가 끊겼다.",
-      "at": 18,
-      "second": "작가는 베토벤의 전기를 쓰려고 오 년 동안 자료를 모았다."
     }
   ],
   "zh": [
@@ -74,28 +74,28 @@ export const EXAMPLES = {
       "second": "两名保安很快就制服了持刀的歹徒。"
     },
     {
-      "word": "出轨",
-      "first": "受地震影响，高铁出轨，所幸乘客平安。",
-      "at": 8,
-      "second": "妻子发现丈夫出轨后，坚决要求离婚。"
-    },
-    {
       "word": "马上",
       "first": "你等我一下，我马上就到。",
       "at": 7,
       "second": "他从马上摔下来，跌断了一条腿。"
     },
     {
+      "word": "下场",
+      "first": "教练让前锋下场休息，换上了新人。",
+      "at": 5,
+      "second": "贪官的下场往往是坐一辈子牢。"
+    },
+    {
+      "word": "花",
+      "first": "春天到了，山坡上开满了红色的花。",
+      "at": 14,
+      "second": "为了买电脑，哥哥足足花了两个月的工资。"
+    },
+    {
       "word": "背",
       "first": "搬了一天货，他的背又酸又疼。",
       "at": 8,
       "second": "老师要求我们明天背这首诗。"
-    },
-    {
-      "word": "对象",
-      "first": "这次调查的对象是农村的留守老人。",
-      "at": 5,
-      "second": "姑妈总想给我介绍对象，真让人头疼。"
     }
   ]
 };
