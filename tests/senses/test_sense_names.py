@@ -36,7 +36,7 @@ def test_what_is_common_in_one_group_and_not_in_the_other_is_its_name() -> None:
     assert first == ("cat", "the") and second == ("birthday",)
 
 
-def test_a_word_in_small_letters_has_names_in_small_letters() -> None:
+def test_a_word_in_small_letters_has_names_that_are_written_so_too() -> None:
     assert name_groups("present", LABELS, FOUND, LEXICON)[1] == ("birthday",)
     assert name_groups("Present", LABELS, FOUND, LEXICON)[1] == ("birthday", "Here")
 

@@ -3,7 +3,7 @@
 A word's weight in a place is the root of its share among the substitutes. Its weight in a group is the mean over the
 group's places; a word names the group in which it weighs most, by how much more that is than in any other group. Of
 words that tell a group equally well, the one that is more like the word itself is the better name: for a river's bank
-"shore" rather than "door". No names are function words, rare words, or "Powerpuff" for a word in small letters.
+"shore" rather than "door". Function words, rare words and proper nouns are no names.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def name_groups(word: str, labels: Labels, substitutes: SubstituteVectors, lexic
     by_frequency = lexicon.frequent(len(lexicon.words))
     scores[:, by_frequency[:TOO_FREQUENT]] = 0
     scores[:, by_frequency[TOO_RARE:]] = 0
-    return [_names(word, row, lexicon.words) for row in scores]
+    return [_names(word, row, lexicon) for row in scores]
 
 
 def group_weights(substitutes: SubstituteVectors, labels: Labels) -> tuple[Floats, Floats]:
@@ -104,10 +104,15 @@ def _first_names(word: str, ordered: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _names(word: str, scores: npt.NDArray[np.float32], words: Sequence[str]) -> tuple[str, ...]:
+def _names(word: str, scores: npt.NDArray[np.float32], lexicon: Lexicon) -> tuple[str, ...]:
     best = np.argsort(-scores, kind="stable")[: 50 * NAMES].tolist()
-    found = (words[number] for number in best if scores[number] > 0 and words[number][0].isalpha())
-    return _first_names(word, (name for name in found if name.islower() or not word.islower()))
+    found = (lexicon.words[number] for number in best if scores[number] > 0)
+    return _first_names(word, (name for name in found if name[0].isalpha() and _fits_in_case(name, word, lexicon)))
+
+
+def _fits_in_case(name: str, word: str, lexicon: Lexicon) -> bool:
+    """Whether a word in small letters has a name that is written so too: "Thus" is, "Powerpuff" is not."""
+    return not word.islower() or name.islower() or lexicon.find(name.lower()) is not None
 
 
 def _same(one: str, other: str) -> bool:
