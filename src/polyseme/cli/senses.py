@@ -43,8 +43,8 @@ def senses(
 ) -> None:
     """Say what a word means in a text: uses in groups, with words that could stand there and clear sentences.
 
-    How many groups there are follows from the text; a word that is used in one way has one. Of a frequent word 300
-    occurrences are looked at. In a pipe: tab-separated lines, one for each occurrence.
+    The text decides how many groups there are; a word that is used in one way has one. At most 300
+    occurrences are used. In a pipe, the output is one tab-separated line per occurrence.
 
     Examples:
 

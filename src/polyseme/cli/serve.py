@@ -17,30 +17,30 @@ def serve(
     task: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A run folder of polyseme task train that tags sentences; may be given again. Those of the box are "
-            "there.",
+            help="A run folder of polyseme task train, for a task that tags sentences; may be repeated. The bundled "
+            "task models are always there.",
             metavar="RUN",
             show_default=False,
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on; beyond this machine a token is needed.")] = (
+    host: Annotated[str, typer.Option(help="The address to listen on; for other machines, a token is needed.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(help="The port to listen on; 0: any that is free.", min=0, max=65535)] = 8000,
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes any free one.", min=0, max=65535)] = 8000,
     token: Annotated[
-        str | None, typer.Option(help="What clients have to send as bearer token.", envvar="POLYSEME_TOKEN")
+        str | None, typer.Option(help="The bearer token that clients must send.", envvar="POLYSEME_TOKEN")
     ] = None,
     public: Annotated[
         bool,
-        typer.Option("--public", help="Let everybody ask, each client only so often: a demo, behind a proxy."),
+        typer.Option("--public", help="A public demo behind a proxy: no token, but a rate limit per client."),
     ] = False,
     root_path: Annotated[
-        str, typer.Option(help="The folder in which a proxy shows the server.", metavar="/PATH", show_default=False)
+        str, typer.Option(help="The path under which a proxy serves it.", metavar="/PATH", show_default=False)
     ] = "",
     cors: Annotated[
         list[str] | None,
         typer.Option(
-            help="An origin whose pages may ask, such as https://example.org, or *; may be given again.",
+            help="An origin whose pages may send requests, such as https://example.org, or *; may be repeated.",
             metavar="ORIGIN",
             show_default=False,
         ),
@@ -55,7 +55,7 @@ def serve(
 ) -> None:
     """Serve a page that shows what a word means in its sentence, and an HTTP API for vectors.
 
-    The API is described at /docs. Ctrl-C or SIGTERM end it when what runs is answered.
+    The API is documented at /docs. After Ctrl-C or SIGTERM, running requests are still answered.
 
     Examples:
 
