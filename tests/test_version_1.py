@@ -62,7 +62,7 @@ def test_a_model_is_the_same_model(folder: Path, lines: list[list[str]]) -> None
 
 
 def test_an_embed_job_goes_on(folder: Path) -> None:
-    with pytest.raises(JobError, match=r"was interrupted after \d+ sentences; go on with --resume"):
+    with pytest.raises(JobError, match=r"was interrupted after \d+ sentences; continue with --resume"):
         embed_files(["text.txt"], "vectors.npz", elmo_of(folder), limits=LIMITS)
     before = {path.name: path.read_bytes() for path in parts_folder(Path("vectors.npz")).rglob("*.part")}
     assert len(before) == 3

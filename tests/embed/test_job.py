@@ -290,7 +290,7 @@ def test_what_is_finished_is_not_computed_again(text: Path) -> None:
 def test_an_unfinished_job_is_not_overwritten(text: Path) -> None:
     out = text.with_name("out.npz")
     interrupted(text, out)
-    with pytest.raises(JobError, match=r"interrupted after [1-9]\d* sentences; go on with --resume"):
+    with pytest.raises(JobError, match=r"interrupted after [1-9]\d* sentences; continue with --resume"):
         embed_files([text], out, tiny_elmo(), limits=SMALL)
 
 

@@ -57,7 +57,7 @@ def test_killed_and_taken_up_again_it_ends_with_the_same_bytes(
         with pytest.raises(KeyboardInterrupt):
             compare_texts(ELMO, *texts, WORDS, folder=stopped)
     assert not (stopped / RESULT).exists()
-    with pytest.raises(JobError, match="go on with --resume"):
+    with pytest.raises(JobError, match="continue with --resume"):
         compare_texts(ELMO, *texts, WORDS, folder=stopped)
     with monkeypatch.context() as patch:
         patch.setattr(module, "draw_samples", None)  # what was drawn is there

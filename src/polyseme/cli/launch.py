@@ -111,7 +111,9 @@ def _raise_what_happened(team: Sequence[_Trainer], ended_here: Sequence[int]) ->
     killed = [number for number, code in enumerate(codes, start=1) if code < 0 and number not in ended_here]
     if killed:
         how = f"was ended by signal {-codes[killed[0] - 1]}"
-        raise JobError(f"process {killed[0]} of {len(team)} {how}; go on with --resume, perhaps with fewer processes")
+        raise JobError(
+            f"process {killed[0]} of {len(team)} {how}; continue with --resume, perhaps with fewer processes"
+        )
     if codes[0]:  # it has said why
         raise typer.Exit(codes[0])
     for number, one in enumerate(team, start=1):

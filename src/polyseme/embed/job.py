@@ -95,7 +95,7 @@ def embed_files(
                 write_manifest(folder / DESCRIPTION, description)
                 _compute(files, elmo, description, shard, folder, limits, progress)
     except OSError as error:
-        raise_if_disk_full(error, folder, "make room and go on with --resume; what is finished is safe")
+        raise_if_disk_full(error, folder, "make room and continue with --resume; what is finished is safe")
         raise
     finally:
         for empty in (folder, folder.parent):
@@ -126,7 +126,7 @@ def refuse_unfinished(folder: Path, out: Path, *, resume: bool) -> None:
         sentences = sum(trailer.sentences for trailer in trailers)
         raise JobError(
             f"a job for {out} was interrupted after {sentences} sentences; "
-            f"go on with --resume, or delete {folder.parent} to start from the beginning"
+            f"continue with --resume, or delete {folder.parent} to start from the beginning"
         )
 
 

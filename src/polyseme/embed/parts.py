@@ -295,5 +295,5 @@ def _write(out: Path, contents: Contents) -> None:
         put_in_place(beside, out)
     except BaseException as error:
         beside.unlink(missing_ok=True)
-        raise_if_disk_full(error, out, "make room and go on with --resume (or --merge); nothing is lost")
+        raise_if_disk_full(error, out, "make room and continue with --resume (or --merge); nothing is lost")
         raise

@@ -76,7 +76,7 @@ def embed_on_ray(
         options = options.for_model(elmo)
         folder = parts_folder(out.resolve()) / "on-ray"
         if (folder / _DESCRIPTION).exists() and not resume:
-            raise JobError(f"a job was interrupted; go on with --resume, or delete {folder.parent}")
+            raise JobError(f"a job was interrupted; continue with --resume, or delete {folder.parent}")
         folder.mkdir(parents=True, exist_ok=True)
         with exclusive(folder.parent / LOCK, f"{folder.parent} is in use by another process; wait for it, or stop it"):
             description = _settle(sources, elmo, options, folder, workers * _SHARES_OF_A_WORKER)
@@ -199,4 +199,4 @@ def _consume(dataset: ray.data.Dataset) -> None:
                 raise JobError(f"a worker could not go on: {row['problem']}")
     except ray.exceptions.RayError as error:
         reason = str(error).strip().splitlines()[-1]
-        raise JobError(f"a worker of the Ray cluster failed ({reason}); go on with --resume") from error
+        raise JobError(f"a worker of the Ray cluster failed ({reason}); continue with --resume") from error

@@ -92,7 +92,9 @@ def build_index(
             if not ((resume or overwrite) and (folder / DESCRIPTION).exists()):
                 refuse_existing(folder)
             if not resume and (beside / DESCRIPTION).exists():
-                raise JobError(f"the index {folder} was begun; go on with --resume, or delete {beside} to start anew")
+                raise JobError(
+                    f"the index {folder} was begun; continue with --resume, or delete {beside} to start over"
+                )
             place = folder if resume and (folder / DESCRIPTION).exists() else beside
             place.mkdir(exist_ok=True)
             try:
@@ -106,7 +108,7 @@ def build_index(
                 _post(beside)
                 _put_in_place(beside, folder)
     except OSError as error:
-        raise_if_disk_full(error, folder, "make room and go on with --resume; what is finished is safe")
+        raise_if_disk_full(error, folder, "make room and continue with --resume; what is finished is safe")
         raise JobError(f"{folder} cannot be written: {(error.strerror or str(error)).lower()}") from error
 
 

@@ -257,7 +257,7 @@ def _settle(plan: TaskPlan, about: RunDescription, resume: bool) -> RunDescripti
     if not (plan.out / RUN).exists():
         return None
     if not resume:
-        raise JobError(f"{plan.out} holds a run already; go on with --resume, or choose another folder")
+        raise JobError(f"{plan.out} holds a run already; continue with --resume, or choose another folder")
     earlier = RunDescription.read(plan.out)
     remedy = "undo that, or choose another folder"
     refuse_other(earlier, about, what=f"{plan.out} holds another run", remedy=remedy, free=FREE)

@@ -189,7 +189,7 @@ def test_processes_stop_together_and_go_on(tmp_path: Path, whom: str) -> None:
     if whom == "ctrl-c":
         assert job.returncode == 130, said
     elif whom == "a trainer":
-        assert "process 2 of 3 was ended by signal 9; go on with --resume" in said
+        assert "process 2 of 3 was ended by signal 9; continue with --resume" in said
     until = time.monotonic() + 60
     while any(Path(f"/proc/{number}").exists() for number in trainers) and time.monotonic() < until:
         time.sleep(0.05)
