@@ -58,6 +58,7 @@ def main(rank: int, world: int, meeting: Path, result: Path) -> None:
         "gloo", init_method=meeting.as_uri(), rank=rank, world_size=world, timeout=timedelta(seconds=120)
     )
     torch.save({name: train_one_step(name == "trainable", rank) for name in ("frozen", "trainable")}, result)
+    dist.barrier()  # a group that one process leaves while the other is at work can end it
     dist.destroy_process_group()
 
 
