@@ -25,26 +25,24 @@ class Choice:
 
 
 #: What the trials of sizes and recipes have in common, where they do not say otherwise.
-BASE = {
-    "model.cell": "512",
-    "model.projection": "256",
-    "text.tokens": "1280",
-    "optimizer.rate": "0.004",
-    "optimizer.average": "0.9995",
-}
+BASE = (
+    "model.cell=512",
+    "model.projection=256",
+    "text.tokens=1280",
+    "optimizer.rate=0.004",
+    "optimizer.average=0.9995",
+)
 
 
-def english(question: Question, name: str, *, everyday: int = 2, seed: int = 0, **changes: str) -> Choice:
-    """A trial on all of the English text; of names with a point the keyword has two underscores: text__tokens."""
-    settings = BASE | {name.replace("__", "."): value for name, value in changes.items()}
-    written = tuple(f"{name}={value}" for name, value in settings.items())
-    return Choice(name, "en", 70_000, written, question=question, everyday=everyday, seed=seed)
+def english(question: Question, name: str, *changes: str, everyday: int = 2, seed: int = 0) -> Choice:
+    """A trial on all of the English text; a change takes the place of what BASE says."""
+    return Choice(name, "en", 70_000, (*BASE, *changes), question=question, everyday=everyday, seed=seed)
 
 
 def sizes(seed: int) -> Iterator[Choice]:
     for cell, size in ((512, 128), (512, 256), (1024, 128), (1024, 256)):
         name = f"cells {cell}, vectors {2 * size}{', second seed' if seed else ''}"
-        yield english("sizes", name, seed=seed, model__cell=f"{cell}", model__projection=f"{size}")
+        yield english("sizes", name, f"model.cell={cell}", f"model.projection={size}", seed=seed)
 
 
 KOREAN_CHARACTERS = ("model.input=unicode", "model.filters=[[1,64],[2,128],[3,160],[4,160]]")
@@ -70,15 +68,15 @@ CHOICES = (
     *sizes(seed=0),
     *sizes(seed=1),
     english("recipe", "as it is: rate 0.004, batches of 1,280"),
-    english("recipe", "rate 0.002", optimizer__rate="0.002"),
-    english("recipe", "rate 0.008", optimizer__rate="0.008"),
-    english("recipe", "batches of 640", text__tokens="640"),
-    english("recipe", "batches of 2,560", text__tokens="2560"),
-    english("recipe", "512 negatives", softmax__negatives="512"),
-    english("recipe", "8,192 negatives", softmax__negatives="8192"),
-    english("recipe", "no moving average", optimizer__average="0"),
-    english("recipe", "three sentences together", text__together="3"),
-    english("recipe", "a tenth in capitals", text__capitals="0.1"),
+    english("recipe", "rate 0.002", "optimizer.rate=0.002"),
+    english("recipe", "rate 0.008", "optimizer.rate=0.008"),
+    english("recipe", "batches of 640", "text.tokens=640"),
+    english("recipe", "batches of 2,560", "text.tokens=2560"),
+    english("recipe", "512 negatives", "softmax.negatives=512"),
+    english("recipe", "8,192 negatives", "softmax.negatives=8192"),
+    english("recipe", "no moving average", "optimizer.average=0"),
+    english("recipe", "three sentences together", "text.together=3"),
+    english("recipe", "a tenth in capitals", "text.capitals=0.1"),
     english("recipe", "everyday text once", everyday=1),
     english("recipe", "everyday text four times", everyday=4),
 )

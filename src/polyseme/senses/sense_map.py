@@ -91,11 +91,7 @@ def map_occurrences(elmo: Elmo, word: str, occurrences: Sequence[Occurrence], to
     """The map of some occurrences of a word; at least one."""
     alike = same_spelling(word, occurrences)
     chosen = [alike[number] for number in spread(len(alike), MOST_POINTS)]
-    places = places_of(chosen)
-    uses = read_uses(elmo, places, lexicon_or_none(elmo))
-    similarity = uses.similarities(uses, "sense")
-    labels = find_groups(similarity)
-    named = describe_groups(elmo, word, labels, places, uses)
+    uses, similarity, labels, named = group_uses(elmo, word, places_of(chosen))
     plane = fit_plane(uses.word)
     return SenseMap(
         word=word,
@@ -115,6 +111,14 @@ class GroupNames:
 
     names: tuple[str, ...] = ()  #: words that could stand in its places
     around: tuple[str, ...] = ()  #: words that do stand around them
+
+
+def group_uses(elmo: Elmo, word: str, places: Sequence[Place]) -> tuple[Uses, Floats, Labels, list[GroupNames]]:
+    """What stands in some places, how alike each two are by sense [n, n], the group of each, what groups are called."""
+    uses = read_uses(elmo, places, lexicon_or_none(elmo))
+    similarity = uses.similarities(uses, "sense")
+    labels = find_groups(similarity)
+    return uses, similarity, labels, describe_groups(elmo, word, labels, places, uses)
 
 
 def describe_groups(elmo: Elmo, word: str, labels: Labels, places: Sequence[Place], uses: Uses) -> list[GroupNames]:

@@ -17,12 +17,11 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import InputError
 from polyseme.index.occurrences import Occurrence
-from polyseme.senses.clusters import Labels, find_groups
+from polyseme.senses.clusters import Labels
 from polyseme.senses.collect import WordSample, as_documents, sample_words
-from polyseme.senses.sense import lexicon_or_none
-from polyseme.senses.sense_map import GroupNames, clearest_first, describe_groups, places_of
+from polyseme.senses.sense_map import GroupNames, clearest_first, group_uses, places_of
 from polyseme.senses.shift_measures import Measured, ShiftMeasure, measure_shift
-from polyseme.senses.uses import Readout, read_uses
+from polyseme.senses.uses import Readout
 from polyseme.text_input import Item
 
 #: Uses of a word that are looked at in each text, unless said otherwise; and that there have to be.
@@ -82,11 +81,7 @@ def compare_samples(elmo: Elmo, word: str, before: WordSample, after: WordSample
                 f"the word {word!r} occurs {sample.total} times in the text {which}, but {LEAST_USES} are needed"
             )
     occurrences = [*before.kept, *after.kept]
-    places = places_of(occurrences)
-    uses = read_uses(elmo, places, lexicon_or_none(elmo))
-    similarity = uses.similarities(uses, "sense")
-    labels = find_groups(similarity)
-    called = describe_groups(elmo, word, labels, places, uses)
+    uses, similarity, labels, called = group_uses(elmo, word, places_of(occurrences))
     count = len(before.kept)
     blocks = [*before.blocks, *after.blocks]  # those of the two texts are told apart by their text
     measures = measure_shift(
