@@ -3,6 +3,7 @@
     python benchmarks/protocol.py --estimate               what is left to do, and about how long it takes
     python benchmarks/protocol.py --threads 1              everything that is not there yet; stopped, it goes on
     python benchmarks/protocol.py --task ner --task pos    some tasks
+    python benchmarks/protocol.py --baselines              only the runs that need no biLM, while one is being trained
 
 Started twice, two processes share the work: each takes what the other has not begun. That is the way to use two cores,
 because a network of this size gains little from a second thread.
@@ -265,6 +266,13 @@ def run_all(protocol: Protocol, found: Mapping[str, tuple[str, DataFiles]]) -> N
         rows_of_tasks.write_page()
 
 
+def run_baselines(protocol: Protocol, found: Mapping[str, tuple[str, DataFiles]]) -> None:
+    """Trials and runs of the first arm; the tables are written when the second one is there too."""
+    for task, (_, data) in found.items():
+        protocol.take_all(protocol.trials(task, data)["none"])
+        protocol.take_all(protocol.made_of(protocol.rows(task, data)[0], data))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", choices=TASKS, action="append", help="only these; may be given several times")
@@ -276,6 +284,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--set", dest="changes", action="append", default=[], help="of all runs", metavar="NAME=VALUE")
     parser.add_argument("--work", type=Path, default=rows_of_tasks.REPORT, help="folder of results and runs")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--baselines", action="store_true", help="only the runs that need no biLM")
     parser.add_argument("--estimate", action="store_true", help="only say what is left to do")
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(chosen.threads)
@@ -295,7 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows_of_tasks.say(f"{task}: {len(left)} training{'s' if len(left) != 1 else ''}, about {shown_time(seconds)}")
     rows_of_tasks.say(f"all: about {shown_time(total)} of one core, {shown_time(total / 2)} of two")
     if not chosen.estimate:
-        run_all(protocol, found)
+        (run_baselines if chosen.baselines else run_all)(protocol, found)
 
 
 if __name__ == "__main__":

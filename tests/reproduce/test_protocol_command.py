@@ -55,7 +55,11 @@ def test_one_command_makes_trials_runs_and_rows_and_goes_on_where_it_was(
     asked += ["--model", str(tmp_path / "model")]
     command.main([*asked, "--estimate"])
     assert "ner: 11 trainings" in capsys.readouterr().out  # 2 x 2 trials, 2 x 3 runs, one with a fine-tuned biLM
-    assert not (tmp_path / "tasks.json").exists()
+    command.main([*asked, "--baselines"])
+    assert not (tmp_path / "tasks.json").exists()  # a row needs both arms
+    capsys.readouterr()
+    command.main([*asked, "--estimate"])
+    assert "ner: 6 trainings" in capsys.readouterr().out  # 2 trials, 3 runs and the fine-tuned one, all of ELMo
 
     command.main(asked)
     rows: list[dict[str, Any]] = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))
