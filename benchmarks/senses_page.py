@@ -94,8 +94,7 @@ def names_line(found: Figures) -> str:
     for model, halves in _measured(found, "names").items():
         (mean, low, high), groups = halves["reporting"]["share"], halves["reporting"]["groups"]
         lines.append(
-            f"With `{model}`, {mean:.0%} of the names are right ({low:.0%} to {high:.0%}; {groups} groups that nothing "
-            "was chosen on)."
+            f"With `{model}`, {mean:.0%} of the names are right ({low:.0%} to {high:.0%}; {groups} held-out groups)."
         )
     return "\n".join(lines)
 
@@ -112,7 +111,7 @@ def wsd_table(found: Figures) -> str:
     weights = "; ".join(
         ", ".join(f"{part} {weight:g}" for part, weight in one["weights"].items()) for one in measured.values()
     )
-    return f"{table(head, rows)}\n\nThe weights that SemCor chose: {weights}." if rows else ""
+    return f"{table(head, rows)}\n\nWeights chosen on SemCor: {weights}." if rows else ""
 
 
 def shift_table(found: Figures) -> str:
@@ -122,7 +121,7 @@ def shift_table(found: Figures) -> str:
         chosen = figures["simulated"]["reporting"]
         head = ["compared by", *(f"{one}{less}" for one in _MEASURES for less in ("", ", less chance"))]
         rows = [[by, *(_correlation(chosen, f"{by}, {column}") for column in head[1:])] for by in COMPARED]
-        lines.append(table(head, rows))
+        lines.append(table([column.replace(", less", " minus") for column in head], rows))
         if same := figures.get("the same"):
             rates = ", ".join(f"{name} {same[name]:.1%}" for name in _MEASURES)
             lines.append(
@@ -145,12 +144,12 @@ def two_texts_table(found: Figures) -> str:
         [one["word"], f"{one['APD']:.2f}", f"{one['chance']:.2f}", ", ".join(one["went"]), ", ".join(one["came"])]
         for one in texts[0]["most changed"]
     ]
-    return table(["word", "distance", "by chance", "the sense of the novels", "of the encyclopaedia"], rows)
+    return table(["word", "distance", "by chance", "sense in the novels", "sense in the encyclopaedia"], rows)
 
 
 def speed_table(found: Figures) -> str:
     measured = _measured(found, "speed")
-    head = ["model", "the place, beside encoding", "words of the softmax", "substitutes, places a second and core"]
+    head = ["model", "place, relative to encoding", "words in the softmax", "substitutes, places per second and core"]
     rows = [
         [
             model,
