@@ -1,4 +1,4 @@
-"""One plane for all layers: linear, centred in each layer, the same for the same vectors."""
+"""One plane for all layers: linear, centred in each layer, the same for the same vectors; and one for similarities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyseme.senses.projection import fit_plane
+from polyseme.encoding import unit
+from polyseme.senses.projection import fit_plane, fit_similarity_plane
 
 
 def vectors(seed: int, layers: int = 3, count: int = 12, width: int = 9) -> np.ndarray:
@@ -48,3 +49,34 @@ def test_the_plane_is_that_of_the_largest_differences() -> None:
 def test_few_vectors_have_a_plane_too(count: int) -> None:
     layers = vectors(4, layers=1, count=count)
     assert np.isfinite(fit_plane(layers).place(layers)).all()
+
+
+def test_similarities_have_the_plane_of_their_vectors() -> None:
+    """Cosines are products of unit vectors, so the points are those that principal components give."""
+    rows = unit(vectors(5, layers=1)[0])
+    expected = fit_plane(rows[None]).place(rows[None])[0]
+    found = fit_similarity_plane(rows @ rows.T, expected).place(rows @ rows.T)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_a_new_use_lies_where_its_vector_would() -> None:
+    rows = unit(vectors(6, layers=1)[0])
+    plane, of_vectors = fit_plane(rows[None, :10]), rows[:10] @ rows[:10].T
+    expected = plane.place(rows[None])[0]
+    found = fit_similarity_plane(of_vectors, expected[:10]).place(rows @ rows[:10].T)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_the_plane_of_similarities_is_turned_to_lie_near_what_was_shown() -> None:
+    rows = unit(vectors(7, layers=1)[0])
+    near = fit_similarity_plane(rows @ rows.T, np.zeros((12, 2), np.float32)).place(rows @ rows.T)
+    turn, _ = np.linalg.qr(np.random.default_rng(8).normal(size=(2, 2)))
+    found = fit_similarity_plane(rows @ rows.T, near @ turn).place(rows @ rows.T)
+    np.testing.assert_allclose(found, near @ turn, atol=1e-4)
+
+
+@pytest.mark.parametrize("similarity", [np.ones((1, 1)), np.ones((4, 4)), np.eye(2), -np.eye(3)])
+def test_few_or_equal_uses_have_a_plane_too(similarity: np.ndarray) -> None:
+    plane = fit_similarity_plane(similarity, np.zeros((len(similarity), 2), np.float32))
+    points = plane.place(similarity)
+    assert np.isfinite(points).all()

@@ -36,14 +36,6 @@ def find_groups(similarity: Floats) -> Labels:
     return _by_size(best)
 
 
-def graph_points(similarity: Floats) -> Floats:
-    """A point for each use: like uses lie together. The second and third eigenvector; the first is the same for all."""
-    leading = leading_vectors(_edges(similarity), 3)
-    points = np.zeros((len(leading), 2), np.float32)
-    points[:, : leading.shape[1] - 1] = leading[:, 1:]
-    return points
-
-
 def modularity(edges: Doubles, labels: Labels) -> float:
     """The share of the weight within groups, less what chance would put there."""
     members = np.eye(int(labels.max()) + 1)[labels]  # [n, groups]

@@ -1,8 +1,11 @@
-"""Vectors of all layers → one plane.
+"""Vectors of all layers → one plane; similarities → another.
 
 One projection serves every layer: principal components of the layers together, each layer around its own mean. What
 all occurrences share in a layer is left out, so a point's way from layer to layer is what the context does to it; and
 as the projection is linear, a mix of layers lies at the mix of their points.
+
+A readout such as "sense" gives similarities, not vectors. Principal components need no more: those of the centred
+similarity matrix (kernel PCA with this matrix, or classical scaling). docs/serve.md says how well it separates senses.
 """
 
 from __future__ import annotations
@@ -35,3 +38,32 @@ def fit_plane(layers: Floats) -> Plane:
     axes = np.concatenate([axes, np.zeros((2, axes.shape[1]))])[:2]  # a single vector has no second axis
     signs = np.sign(axes[np.arange(2), np.abs(axes).argmax(axis=1)])  # else the picture may be its own mirror image
     return Plane(means.astype(np.float32), (axes * signs[:, None]).T.astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarityPlane:
+    """Where a use lies, given its similarities to the n uses that the plane was fitted to."""
+
+    means: Floats  # [n]
+    axes: Floats  # [n, 2]
+
+    def place(self, similarity: Floats) -> Floats:
+        """[m, n] → [m, 2]. One of the n uses lies where it lay."""
+        centred = similarity - similarity.mean(axis=1, keepdims=True) - (self.means - self.means.mean())
+        points: Floats = (centred @ self.axes).astype(np.float32)
+        return points
+
+
+def fit_similarity_plane(similarity: Floats, near: Floats) -> SimilarityPlane:
+    """The plane in which uses with similarities [n, n] differ most, turned to lie near the points ``near`` [n, 2]."""
+    even = np.asarray(similarity, np.float64)
+    even = (even + even.T) / 2
+    means = even.mean(axis=0)
+    values, vectors = np.linalg.eigh(even - means - means[:, None] + means.mean())
+    lengths = np.sqrt(np.maximum(values[::-1][:2], 0))
+    known = lengths > 1e-6  # equal uses have no axis, a single use has no second one
+    axes = np.zeros((len(even), 2))
+    axes[:, : len(known)] = vectors[:, ::-1][:, :2] * known / np.where(known, lengths, 1)
+    points = SimilarityPlane(means, axes).place(even)
+    left, _, right = np.linalg.svd(points.T @ near)  # the nearest rotation or reflection (Schönemann, 1966)
+    return SimilarityPlane(means.astype(np.float32), (axes @ left @ right).astype(np.float32))

@@ -21,7 +21,7 @@ from polyseme.index.vector_index import Index
 from polyseme.lm.places import Place
 from polyseme.senses.clusters import Labels, find_groups
 from polyseme.senses.collect import as_documents, sample_files, sample_words
-from polyseme.senses.projection import Plane, fit_plane
+from polyseme.senses.projection import Plane, SimilarityPlane, fit_plane, fit_similarity_plane
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_names import name_groups, words_around
 from polyseme.senses.uses import Uses, WordWeights, read_uses
@@ -58,6 +58,8 @@ class SenseMap:
     uses: Uses  #: of the n occurrences
     plane: Plane
     points: Floats  # [L+1, n, 2]
+    sense_plane: SimilarityPlane
+    sense_points: Floats  # [n, 2] by "sense", as the groups are
     labels: Labels  # [n] the group of each
     groups: tuple[SenseGroup, ...]  #: the largest first
 
@@ -93,13 +95,17 @@ def map_occurrences(elmo: Elmo, word: str, occurrences: Sequence[Occurrence], to
     chosen = [alike[number] for number in spread(len(alike), MOST_POINTS)]
     uses, similarity, labels, named = group_uses(elmo, word, places_of(chosen))
     plane = fit_plane(uses.word)
+    points = plane.place(uses.word)
+    sense_plane = fit_similarity_plane(similarity, points[-1])
     return SenseMap(
         word=word,
         total=len(occurrences) if total is None else total,
         occurrences=chosen,
         uses=uses,
         plane=plane,
-        points=plane.place(uses.word),
+        points=points,
+        sense_plane=sense_plane,
+        sense_points=sense_plane.place(similarity),
         labels=labels,
         groups=tuple(_group(called, number, labels, similarity, chosen) for number, called in enumerate(named)),
     )

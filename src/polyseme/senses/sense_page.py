@@ -10,7 +10,6 @@ import numpy as np
 from polyseme.encoding import Floats
 from polyseme.index.occurrences import Occurrence
 from polyseme.jobs.atomic import replace_when_complete
-from polyseme.senses.clusters import graph_points
 from polyseme.senses.sense_map import SenseGroup, SenseMap
 
 WIDTH, HEIGHT, EDGE = 720, 380, 24
@@ -67,7 +66,7 @@ def _marked(one: Occurrence) -> str:
 
 
 def _map(found: SenseMap) -> str:
-    points = _fitted(graph_points(found.uses.similarities(found.uses, "sense")))
+    points = _fitted(found.sense_points)
     dots = "".join(
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{_colour(label)}" fill-opacity=".75">'
         f"<title>{escape(one.text)}</title></circle>"

@@ -9,7 +9,6 @@ from typing import Any
 
 from polyseme.errors import MissingExtra
 from polyseme.jobs.atomic import replace_when_complete
-from polyseme.senses.clusters import graph_points
 from polyseme.senses.sense_map import SenseMap
 from polyseme.senses.sense_page import COLOURS
 
@@ -62,7 +61,7 @@ def installed_families() -> list[str]:
 def _draw(figure: Any, found: SenseMap) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
     figure.subplots_adjust(left=0.02, right=0.99, top=0.88, bottom=0.04, wspace=0.06)
-    points = graph_points(found.uses.similarities(found.uses, "sense"))
+    points = found.sense_points
     for number in range(len(found.groups)):
         members = points[found.labels == number]
         left.scatter(*members.T, s=34, color=COLOURS[number], marker=MARKERS[number], alpha=0.75, linewidths=0)
