@@ -35,7 +35,7 @@ NEW = {
         "formats/safetensors_file.py"
     ),
     "92 releases by name, downloads that resume": "formats/releases/* formats/named.py cli/models.py cli/pull.py",
-    "damage that is noticed": "formats/digests.py formats/hdf5_* formats/crc32c.py jobs/pieces.py cli/one_sentence.py",
+    "damage that is noticed": "formats/digests.py formats/hdf5_* formats/crc32c.py cli/one_sentence.py",
     "the classes of other ELMo programs": "compat/*",
     "scikit-learn, spaCy, MTEB, languagechange": "sklearn.py spacy.py mteb.py languagechange.py",
     "export to ONNX and to word vectors": "export/* cli/export.py",

@@ -21,8 +21,7 @@ from typing import Any
 
 import torch
 
-from polyseme.jobs.atomic import replace_when_complete
-from polyseme.jobs.folders import folder_when_complete
+from polyseme.jobs.atomic import folder_when_complete, replace_when_complete
 from polyseme.settings import read_changes, with_values
 from polyseme.tasks.bundled_tasks import bundled_tasks_folder
 from polyseme.tasks.column_files import cells, read_blocks

@@ -31,8 +31,7 @@ from pages import fill_in, table
 from polyseme.elmo import Elmo
 from polyseme.errors import JobError
 from polyseme.formats.detect import load
-from polyseme.jobs.atomic import replace_when_complete
-from polyseme.jobs.locks import exclusive, in_turn
+from polyseme.jobs.atomic import exclusive, in_turn, replace_when_complete
 from polyseme.jobs.manifests import write_json
 from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import change_recipe, load_recipe

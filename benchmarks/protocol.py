@@ -29,7 +29,7 @@ import torch
 import tasks as rows_of_tasks
 from polyseme.elmo import Elmo
 from polyseme.errors import JobError
-from polyseme.jobs.locks import exclusive, in_turn
+from polyseme.jobs.atomic import exclusive, in_turn
 from polyseme.reproduce.adapted import Adapted, adapt_bilm
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Measurement, Missing, Result, Shelf

@@ -26,8 +26,7 @@ import torch
 
 from pages import fill_in, table
 from polyseme.elmo import Elmo
-from polyseme.jobs.atomic import replace_when_complete
-from polyseme.jobs.locks import in_turn
+from polyseme.jobs.atomic import in_turn, replace_when_complete
 from polyseme.probes.frozen import BiLMVectors
 from polyseme.probes.wsd import evaluate_senses
 from polyseme.reproduce.comparison import is_better, scores

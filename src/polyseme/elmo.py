@@ -23,8 +23,7 @@ from polyseme.extras import need_torch
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
-from polyseme.jobs.progress import Report, Work, working
-from polyseme.jobs.windows import windows
+from polyseme.jobs.progress import Report, Work, windows, working
 from polyseme.likeness import layer_cosines
 from polyseme.mixing import Mix, mix_weights
 from polyseme.pooling import OccurrenceVectors, Pool, text_vectors, word_vectors

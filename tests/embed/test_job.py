@@ -22,7 +22,7 @@ from polyseme.embed.job import embed_files
 from polyseme.embed.parts import LOCK, assemble, parts_folder
 from polyseme.embed.passages import Shard
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.jobs.locks import exclusive
+from polyseme.jobs.atomic import exclusive
 from polyseme.jobs.progress import Progress
 
 pytest.importorskip("pyarrow")

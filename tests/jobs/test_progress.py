@@ -1,4 +1,4 @@
-"""The library reports how far its work is, to whoever listens, and draws nothing itself."""
+"""The library reports how far its work is and draws nothing itself; windows have everything once, in order."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import ast
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import polyseme
 from helpers.tiny_models import tiny_elmo
-from polyseme.jobs.progress import Progress, reporting_progress, working
+from polyseme.jobs.progress import Progress, reporting_progress, windows, working
 
 SOURCE = Path(polyseme.__file__).parent
 SENTENCES = [["Here", "is", "your", "present", "."]] * 7
@@ -57,3 +59,22 @@ def test_only_the_command_line_draws() -> None:
         if any((name or "").split(".")[0] == "rich" for name in names):
             drawing.append(path.relative_to(SOURCE).parts[0])
     assert set(drawing) == {"cli"}
+
+
+@given(st.lists(st.integers(0, 9)), st.integers(0, 20), st.integers(1, 5))
+def test_groups_end_where_the_limit_is_reached(sizes: list[int], limit: int, most: int) -> None:
+    groups = list(windows(sizes, int, limit, most=most))
+    assert [size for group in groups for size in group] == sizes
+    assert all(groups)
+    for group in groups:
+        assert sum(group[:-1]) < limit or len(group) == 1
+        assert len(group) <= most
+    for group in groups[:-1]:
+        assert sum(group) >= limit or len(group) == most
+
+
+def test_no_more_is_read_than_a_group_needs() -> None:
+    read: list[int] = []
+    numbers = (read.append(number) or number for number in range(9))
+    next(windows(numbers, lambda number: 1, 3))
+    assert read == [0, 1, 2]

@@ -18,7 +18,7 @@ from helpers.paper_data import TINY
 from helpers.paths import BENCHMARKS
 from helpers.reproduced import Reproduced, figures, quickly_reproduced
 from polyseme.elmo import Elmo
-from polyseme.jobs.identity import digest
+from polyseme.jobs.manifests import digest
 from polyseme.reproduce import model_parts
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.data_sets import find_task_data

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from polyseme.embed.kept import Kind, joint_kind
 from polyseme.embed.records import Layers
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.jobs.identity import digest
-from polyseme.jobs.input_files import InputFile
-from polyseme.jobs.manifests import read_manifest
+from polyseme.jobs.manifests import InputFile, digest, read_manifest
 from polyseme.settings import checked
 from polyseme.text.readers import Document, read_documents
 

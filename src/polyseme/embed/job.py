@@ -36,11 +36,8 @@ from polyseme.embed.parts import (
 from polyseme.embed.passages import Shard
 from polyseme.embed.records import output_format
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.jobs.atomic import raise_if_disk_full, refuse_existing, replace_when_complete
-from polyseme.jobs.identity import refuse_other
-from polyseme.jobs.input_files import describe_input
-from polyseme.jobs.locks import exclusive
-from polyseme.jobs.manifests import write_manifest
+from polyseme.jobs.atomic import exclusive, raise_if_disk_full, refuse_existing, replace_when_complete
+from polyseme.jobs.manifests import describe_input, refuse_other, write_manifest
 from polyseme.jobs.progress import Report, working
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import Document, expand_inputs

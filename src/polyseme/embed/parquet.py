@@ -21,7 +21,7 @@ import numpy as np
 from polyseme.embed.kept import Kind, as_kind
 from polyseme.embed.records import Contents, Record
 from polyseme.errors import InputError, MissingExtra
-from polyseme.jobs.windows import windows
+from polyseme.jobs.progress import windows
 
 try:
     import pyarrow

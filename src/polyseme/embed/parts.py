@@ -30,9 +30,7 @@ from polyseme.embed.passages import Position, Shard
 from polyseme.embed.records import Contents, Record, about, describe, from_description, output_format, rows_of
 from polyseme.errors import InputError, JobError
 from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full, refuse_existing
-from polyseme.jobs.identity import refuse_other
-from polyseme.jobs.manifests import read_values, write_manifest
-from polyseme.jobs.pieces import measure_piece
+from polyseme.jobs.manifests import measure_piece, read_values, refuse_other, write_manifest
 
 DESCRIPTION, COMPLETE, LOCK = "job.json", "complete.json", "lock"
 _LENGTHS = struct.Struct("<IIQ")

@@ -24,8 +24,7 @@ from polyseme.embed.parts import LOCK, parts_folder, remove_parts
 from polyseme.embed.passages import Shard
 from polyseme.embed.records import Contents, Record, output_format
 from polyseme.errors import ConfigError, JobError, MissingExtra, PolysemeError
-from polyseme.jobs.atomic import partial_path, put_in_place
-from polyseme.jobs.locks import exclusive
+from polyseme.jobs.atomic import exclusive, partial_path, put_in_place
 from polyseme.jobs.manifests import write_manifest
 from polyseme.text.compression import STDIN
 from polyseme.text.own_tokenizer import Language

@@ -19,7 +19,7 @@ import numpy as np
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.formats.arrays import Floats
-from polyseme.jobs.identity import canonical
+from polyseme.jobs.manifests import canonical
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from polyseme.errors import FormatError
-from polyseme.jobs.folders import folder_when_complete
+from polyseme.jobs.atomic import folder_when_complete
 
 
 @contextmanager

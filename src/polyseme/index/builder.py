@@ -37,13 +37,16 @@ from polyseme.index.files import (
     post,
     read_words,
 )
-from polyseme.jobs.atomic import partial_path, raise_if_disk_full, refuse_existing, sync
-from polyseme.jobs.identity import refuse_other
-from polyseme.jobs.input_files import describe_input
-from polyseme.jobs.locks import exclusive
-from polyseme.jobs.manifests import write_manifest
-from polyseme.jobs.mapped import map_file
-from polyseme.jobs.pieces import Piece, check_piece, measure_piece
+from polyseme.jobs.atomic import exclusive, partial_path, raise_if_disk_full, refuse_existing, sync
+from polyseme.jobs.manifests import (
+    Piece,
+    check_piece,
+    describe_input,
+    map_file,
+    measure_piece,
+    refuse_other,
+    write_manifest,
+)
 from polyseme.jobs.progress import Report, working
 from polyseme.text.compression import STDIN
 from polyseme.text.readers import Document, expand_inputs, read_documents

@@ -30,10 +30,7 @@ from numpy.typing import NDArray
 from polyseme.embed.passages import Passage
 from polyseme.encoding import unit
 from polyseme.errors import InputError
-from polyseme.jobs.input_files import InputFile
-from polyseme.jobs.manifests import read_manifest
-from polyseme.jobs.mapped import map_file
-from polyseme.jobs.pieces import Piece, check_pieces
+from polyseme.jobs.manifests import InputFile, Piece, check_pieces, map_file, read_manifest
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo

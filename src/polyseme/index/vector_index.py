@@ -37,7 +37,7 @@ from polyseme.index.files import (
 from polyseme.index.occurrences import Neighbour, Occurrence
 from polyseme.index.search import nearest
 from polyseme.index.stored_places import StoredPlaces
-from polyseme.jobs.identity import refuse_other
+from polyseme.jobs.manifests import refuse_other
 from polyseme.jobs.progress import Report
 from polyseme.lm.places import find_place
 from polyseme.text.readers import Document

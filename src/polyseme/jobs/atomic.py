@@ -1,6 +1,8 @@
-"""A file appears under its final name only when it is complete.
+"""What a job writes is whole or not there, and one process at a time writes it.
 
-It is written beside (``name.partial``), flushed to the disk, then renamed. A crash leaves the old file, or none.
+A file or a folder is written beside (``name.partial``), flushed to the disk, then renamed. A crash leaves the old one,
+or none; what a killed process left beside is removed by the next one. A lock is a file that the system releases however
+its holder dies.
 """
 
 from __future__ import annotations
@@ -8,7 +10,10 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -16,6 +21,7 @@ from typing import IO
 from polyseme.errors import JobError
 
 _SAYS_FULL = re.compile(r"no space left on device|file too large|disk quota exceeded", re.IGNORECASE)
+POLL_SECONDS = 0.2
 
 
 @contextmanager
@@ -71,3 +77,124 @@ def raise_if_disk_full(error: BaseException, path: Path, remedy: str = "make roo
         raise JobError(f"no space left for {path} ({os.strerror(error.errno).lower()}); {remedy}") from None
     if found := _SAYS_FULL.search(str(error)):  # safetensors has errors of its own
         raise JobError(f"no space left for {path} ({found[0].lower()}); {remedy}") from None
+
+
+@contextmanager
+def folder_when_complete(final: Path, *, replace: bool = False) -> Iterator[Path]:
+    """An empty folder whose content becomes ``final`` when the block ends without an error.
+
+    A folder that is there already is refused unless it is empty, or, with ``replace``, gives way at the very end.
+    """
+    if not replace:
+        refuse_existing(final)
+    beside = partial_path(final)
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive(beside.with_name(beside.name + ".lock"), f"another process is writing {final}"):
+            try:
+                shutil.rmtree(beside, ignore_errors=True)
+                beside.mkdir()
+                yield beside
+                _put_folder_in_place(beside, final, replace)
+            finally:
+                shutil.rmtree(beside, ignore_errors=True)
+    except OSError as error:
+        raise_if_disk_full(error, final)
+        raise JobError(f"{final} cannot be written: {(error.strerror or str(error)).lower()}") from error
+
+
+def _put_folder_in_place(beside: Path, final: Path, replace: bool) -> None:
+    for file in beside.iterdir():
+        sync(file)
+    if os.name == "posix":
+        sync(beside)
+    old = beside.with_name(beside.name + ".old")  # no name that a user might choose
+    if final.exists():
+        if replace:
+            shutil.rmtree(old, ignore_errors=True)  # left by a process that was killed below
+            final.rename(old)
+        else:
+            final.rmdir()  # empty, or this fails; Windows renames over no folder
+    beside.rename(final)
+    if os.name == "posix":
+        sync(final.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def exclusive(path: Path, busy: str) -> Iterator[None]:
+    """Hold the lock file ``path`` for the block, then remove it; JobError(``busy``) if another process holds it."""
+    file = _open_locked(path)
+    if file is None:
+        raise JobError(busy)
+    yield from _held(path, file)
+
+
+@contextmanager
+def in_turn(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """The same, after waiting for as long as another process holds it; then ``on_wait`` is called, once."""
+    while (file := _open_locked(path)) is None:
+        if on_wait is not None:
+            on_wait()
+            on_wait = None
+        time.sleep(POLL_SECONDS)
+    yield from _held(path, file)
+
+
+def _held(path: Path, file: IO[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if os.name == "posix":
+            path.unlink(missing_ok=True)  # while it is held, so that nobody's but our own is removed
+        file.close()
+        if os.name != "posix":  # Windows removes no open file
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _open_locked(path: Path) -> IO[bytes] | None:
+    """The lock file, locked; None if another process holds it."""
+    while True:
+        file = path.open("ab")
+        if not _try_lock(file):
+            file.close()
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # its last holder removed it between our open and our lock
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True  # some network file systems have no locks; better without one than not at all
+        return True
+
+
+def home_folder() -> Path:
+    """$POLYSEME_HOME, or polyseme in the user's folder for caches."""
+    if chosen := os.environ.get("POLYSEME_HOME"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData/Local")) / "polyseme" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "polyseme"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyseme"

@@ -1,19 +1,23 @@
-"""How far a piece of work is: the library reports events, and whoever asked for the work may show them.
+"""A long piece of work: it goes through its items window by window, reports how far it is, and stops between two steps.
 
     elmo.encode(texts, progress=print)          one call
     with reporting_progress(show): …            everything in the block; so the command line draws its bars
 
-Nothing is drawn here. Work within work is not reported: a job that encodes tells of the job.
+The library reports events, and whoever asked for the work may show them; nothing is drawn here. Work within work is not
+reported: a job that encodes tells of the job.
 """
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import FrameType
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -102,3 +106,44 @@ def working(title: str, total: int | None = None, report: Report | None = None) 
 
 def _nobody(progress: Progress) -> None:
     pass
+
+
+def windows(items: Iterable[T], size: Callable[[T], int], limit: int, *, most: int = sys.maxsize) -> Iterator[list[T]]:
+    """Groups that end when their sizes add up to ``limit`` or more, or ``most`` items are in them; none is empty."""
+    window, total = list[T](), 0
+    for item in items:
+        window.append(item)
+        total += size(item)
+        if total >= limit or len(window) >= most:
+            yield window
+            window, total = [], 0
+    if window:
+        yield window
+
+
+class Stopped(KeyboardInterrupt):
+    """The user asked to stop, and everything in memory is whole."""
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[Callable[[], bool]]:
+    """Within the block Ctrl-C makes the given function true, and nothing else; a second one interrupts at once."""
+    wanted = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal wanted
+        if wanted:
+            raise KeyboardInterrupt
+        wanted = True
+
+    def stop_is_wanted() -> bool:
+        return wanted
+
+    if threading.current_thread() is not threading.main_thread():  # only that one may set a signal's handler
+        yield stop_is_wanted
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stop_is_wanted
+    finally:
+        signal.signal(signal.SIGINT, before)

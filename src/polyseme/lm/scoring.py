@@ -22,7 +22,7 @@ from polyseme.elmo import WINDOW_POSITIONS, Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import ConfigError
 from polyseme.formats.output_layer import output_layer
-from polyseme.jobs.windows import windows
+from polyseme.jobs.progress import windows
 from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.lm.outputs import read
 from polyseme.lm.word_probabilities import predict

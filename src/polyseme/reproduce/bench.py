@@ -11,7 +11,7 @@ from typing import Any
 from polyseme import __version__
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.jobs.input_files import sha256_of
+from polyseme.jobs.manifests import sha256_of
 from polyseme.lm.places import find_place
 from polyseme.probes.cove import CoVeVectors
 from polyseme.probes.frozen import TableVectors

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from polyseme.errors import PolysemeError
-from polyseme.jobs.identity import digest, told
-from polyseme.jobs.manifests import write_json
+from polyseme.jobs.manifests import digest, told, write_json
 from polyseme.tasks.training import TaskWatch
 
 Result = dict[str, Any]

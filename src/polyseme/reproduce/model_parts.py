@@ -9,7 +9,7 @@ from typing import Any
 
 from polyseme.elmo import Elmo
 from polyseme.errors import PolysemeError
-from polyseme.jobs.input_files import sha256_of
+from polyseme.jobs.manifests import sha256_of
 from polyseme.probes.cove import CoVeVectors
 from polyseme.probes.frozen import BiLMVectors, FrozenVectors, TableVectors
 from polyseme.probes.linear_probe import ProbeChoices

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError, JobError
-from polyseme.jobs.identity import refuse_other
-from polyseme.jobs.locks import exclusive
+from polyseme.jobs.atomic import exclusive
+from polyseme.jobs.manifests import refuse_other
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.measurement import Measurement, Missing, Tree, leaves
 from polyseme.reproduce.pace import Pace

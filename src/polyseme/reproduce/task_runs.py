@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.elmo import Elmo
-from polyseme.jobs.identity import digest
-from polyseme.jobs.input_files import sha256_of
+from polyseme.jobs.manifests import digest, sha256_of
 from polyseme.reproduce.measurement import Measurement, Result, slug
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles

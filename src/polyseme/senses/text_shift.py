@@ -20,9 +20,15 @@ from polyseme.elmo import Elmo
 from polyseme.errors import InputError, JobError
 from polyseme.index.occurrences import Occurrence
 from polyseme.jobs.atomic import refuse_existing
-from polyseme.jobs.identity import refuse_other
-from polyseme.jobs.input_files import InputFile, describe_input
-from polyseme.jobs.manifests import read_manifest, read_values, write_json, write_manifest
+from polyseme.jobs.manifests import (
+    InputFile,
+    describe_input,
+    read_manifest,
+    read_values,
+    refuse_other,
+    write_json,
+    write_manifest,
+)
 from polyseme.jobs.progress import Report, working
 from polyseme.senses.collect import WordSample
 from polyseme.senses.shift_measures import Measured, ShiftMeasure, false_discovery

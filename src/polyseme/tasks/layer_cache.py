@@ -27,11 +27,8 @@ import numpy.typing as npt
 
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
-from polyseme.jobs.atomic import replace_when_complete
-from polyseme.jobs.home import home_folder
-from polyseme.jobs.locks import in_turn
-from polyseme.jobs.progress import Work, working
-from polyseme.jobs.windows import windows
+from polyseme.jobs.atomic import home_folder, in_turn, replace_when_complete
+from polyseme.jobs.progress import Work, windows, working
 
 Halves = npt.NDArray[np.float16]
 Tokens = Sequence[str]

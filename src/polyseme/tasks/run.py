@@ -22,11 +22,8 @@ from polyseme.card_choices import State
 from polyseme.device import choose_device
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
-from polyseme.jobs.identity import refuse_other
-from polyseme.jobs.input_files import describe_input
-from polyseme.jobs.locks import exclusive
-from polyseme.jobs.manifests import write_json, write_manifest
-from polyseme.jobs.pieces import measure_piece
+from polyseme.jobs.atomic import exclusive
+from polyseme.jobs.manifests import describe_input, measure_piece, refuse_other, write_json, write_manifest
 from polyseme.nn.tensorboard_log import open_tensorboard
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles

@@ -10,9 +10,7 @@ from typing import Any
 from polyseme import __version__
 from polyseme.card_choices import State
 from polyseme.errors import FormatError, InputError
-from polyseme.jobs.input_files import InputFile
-from polyseme.jobs.manifests import read_manifest
-from polyseme.jobs.pieces import Piece, check_piece
+from polyseme.jobs.manifests import InputFile, Piece, check_piece, read_manifest
 from polyseme.settings import settings_from
 from polyseme.tasks.definition import TrainingChoices
 from polyseme.tasks.inputs import InputChoices

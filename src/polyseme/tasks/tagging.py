@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from polyseme.errors import ConfigError
-from polyseme.jobs.windows import windows
+from polyseme.jobs.progress import windows
 from polyseme.tasks.text_records import text_record
 from polyseme.tasks.trained_task import Task
 from polyseme.text.readers import Document

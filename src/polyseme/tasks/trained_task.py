@@ -22,8 +22,8 @@ import torch
 from polyseme.device import choose_device
 from polyseme.elmo import Elmo
 from polyseme.errors import FormatError, InputError, PolysemeError
-from polyseme.jobs.identity import refuse_other
-from polyseme.jobs.windows import windows
+from polyseme.jobs.manifests import refuse_other
+from polyseme.jobs.progress import windows
 from polyseme.tasks.bundled_tasks import find_run
 from polyseme.tasks.definition import Definition, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs

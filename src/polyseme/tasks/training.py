@@ -17,8 +17,7 @@ import torch
 from torch import Tensor
 
 from polyseme.errors import JobError
-from polyseme.jobs.interrupts import Stopped, deferred_interrupts
-from polyseme.jobs.progress import working
+from polyseme.jobs.progress import Stopped, deferred_interrupts, working
 from polyseme.nn.moving_average import MovingAverage
 from polyseme.tasks.definition import Definition, TaskNetwork, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features

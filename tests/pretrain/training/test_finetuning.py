@@ -21,7 +21,7 @@ from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.formats.detect import load
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.native import save_native
-from polyseme.jobs.pieces import measure_piece
+from polyseme.jobs.manifests import measure_piece
 from polyseme.lm.likelihood import Likelihood
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.softmax import draw_negatives, log_probabilities

@@ -23,7 +23,7 @@ from helpers.small_corpora import random_text, small_corpus, small_recipe
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
-from polyseme.jobs.locks import exclusive
+from polyseme.jobs.atomic import exclusive
 from polyseme.lm.likelihood import Likelihood
 from polyseme.nn import run_file
 from polyseme.nn.bilm import BiLM

@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from polyseme.errors import DownloadError
-from polyseme.jobs.atomic import replace_when_complete
-from polyseme.jobs.locks import in_turn
+from polyseme.jobs.atomic import in_turn, replace_when_complete
 
 RECORDS = "checksums.json"
 

@@ -37,8 +37,7 @@ from polyseme.formats.releases.store import (
     folder_name,
     store_folder,
 )
-from polyseme.jobs.atomic import partial_path, replace_when_complete, sync
-from polyseme.jobs.locks import in_turn
+from polyseme.jobs.atomic import in_turn, partial_path, replace_when_complete, sync
 
 PART = re.compile(r"(.+)\.part-\d+")
 Check = Callable[[Path], object]  #: raises FormatError for a folder that holds no sound model

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from polyseme.errors import FormatError
-from polyseme.jobs.home import home_folder
+from polyseme.jobs.atomic import home_folder
 
 OWN = "releases.toml"
 SCHEMES = ("http", "https")

@@ -20,9 +20,7 @@ from polyseme.errors import DownloadError, JobError
 from polyseme.formats.releases.addresses import file_name, is_url
 from polyseme.formats.releases.checksums import FileRecord, check_same
 from polyseme.formats.releases.known import Release
-from polyseme.jobs.atomic import partial_path, replace_when_complete
-from polyseme.jobs.home import home_folder
-from polyseme.jobs.locks import in_turn
+from polyseme.jobs.atomic import home_folder, in_turn, partial_path, replace_when_complete
 
 MANIFEST, MODEL = "release.json", "model"
 

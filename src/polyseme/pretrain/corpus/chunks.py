@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.jobs.input_files import InputFile, describe_input
+from polyseme.jobs.manifests import InputFile, describe_input
 from polyseme.pretrain.corpus.corpus import U4
 from polyseme.text.compression import STDIN, compression_of
 from polyseme.text.own_tokenizer import Language

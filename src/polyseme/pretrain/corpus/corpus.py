@@ -24,10 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import InputError
-from polyseme.jobs.input_files import InputFile
-from polyseme.jobs.manifests import read_manifest
-from polyseme.jobs.mapped import map_file, release
-from polyseme.jobs.pieces import Piece, check_pieces
+from polyseme.jobs.manifests import InputFile, Piece, check_pieces, map_file, read_manifest, release
 from polyseme.text.vocabulary import Vocabulary
 
 VERSION = 1

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyseme.errors import ConfigError, InputError
-from polyseme.jobs.folders import folder_when_complete
-from polyseme.jobs.manifests import write_manifest
-from polyseme.jobs.pieces import measure_piece
+from polyseme.jobs.atomic import folder_when_complete
+from polyseme.jobs.manifests import measure_piece, write_manifest
 from polyseme.jobs.progress import Report, Work, working
 from polyseme.pretrain.corpus.chunks import Source, find_sources
 from polyseme.pretrain.corpus.corpus import META, TYPES_TEXT, U4, U8, VOCABULARY, CorpusMeta

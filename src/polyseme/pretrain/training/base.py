@@ -8,8 +8,7 @@ from typing import Any
 
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.formats.model import StoredModel
-from polyseme.jobs.identity import refuse_other
-from polyseme.jobs.manifests import read_values, write_manifest
+from polyseme.jobs.manifests import read_values, refuse_other, write_manifest
 from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.pretrain.recipe import ModelShape, Recipe
 from polyseme.pretrain.training.build import LSTM_CHOICES, check_words, softmax_cutoffs, trained_model

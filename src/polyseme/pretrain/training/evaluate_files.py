@@ -15,7 +15,7 @@ from polyseme.card_choices import State, card_language, card_state, warm_text
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import StoredModel
 from polyseme.formats.output_layer import output_layer
-from polyseme.jobs.windows import windows
+from polyseme.jobs.progress import windows
 from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.formats.native import save_native
-from polyseme.jobs.interrupts import Stopped, deferred_interrupts
-from polyseme.jobs.progress import working
+from polyseme.jobs.progress import Stopped, deferred_interrupts, working
 from polyseme.lm.likelihood import Likelihood
 from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.pretrain.training.build import stored_model

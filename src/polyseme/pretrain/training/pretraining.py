@@ -19,7 +19,7 @@ import torch
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
-from polyseme.jobs.locks import exclusive
+from polyseme.jobs.atomic import exclusive
 from polyseme.jobs.manifests import write_json
 from polyseme.nn.training_kernel import has_bfloat16
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from polyseme.jobs.identity import refuse_other
+from polyseme.jobs.manifests import refuse_other
 from polyseme.pretrain.corpus.corpus import META, Corpus
 from polyseme.pretrain.recipe import Recipe, recipe_from_dict
 

@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from polyseme.errors import InputError, MissingExtra
 from polyseme.jobs.atomic import replace_when_complete
-from polyseme.jobs.input_files import sha256_of
-from polyseme.jobs.manifests import write_json
+from polyseme.jobs.manifests import sha256_of, write_json
 from polyseme.tasks.vectors.vector_files import Found, read_vectors
 from polyseme.tasks.vectors.word_index import indexed
 

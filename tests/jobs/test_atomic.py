@@ -1,4 +1,4 @@
-"""folder_when_complete and exclusive: all or nothing, one process at a time."""
+"""Files and folders are whole or not there; one process writes them at a time; each system has a place for caches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from polyseme.errors import JobError
-from polyseme.jobs.folders import folder_when_complete
-from polyseme.jobs.locks import exclusive
+from polyseme.jobs.atomic import exclusive, folder_when_complete, home_folder
 
 
 def names(folder: Path) -> list[str]:
@@ -100,10 +99,36 @@ def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
 
 def test_a_lock_of_a_dead_process_is_free(tmp_path: Path) -> None:
     program = (
-        "import os, sys; from pathlib import Path; from polyseme.jobs.locks import exclusive\n"
+        "import os, sys; from pathlib import Path; from polyseme.jobs.atomic import exclusive\n"
         "with exclusive(Path(sys.argv[1]), 'busy'): os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", program, tmp_path / "lock"], check=True)
     assert (tmp_path / "lock").exists()
     with exclusive(tmp_path / "lock", "busy"):
         pass
+
+
+def test_it_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSEME_HOME", str(tmp_path))
+    assert home_folder() == tmp_path
+    monkeypatch.setenv("POLYSEME_HOME", "~/models")
+    assert home_folder() == Path.home() / "models"
+
+
+@pytest.mark.parametrize(
+    ("platform", "settings", "expected"),
+    [
+        ("linux", {"XDG_CACHE_HOME": "/caches"}, "/caches/polyseme"),
+        ("linux", {"XDG_CACHE_HOME": ""}, "~/.cache/polyseme"),
+        ("darwin", {}, "~/Library/Caches/polyseme"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/polyseme/cache"),
+    ],
+)
+def test_each_system_has_its_folder_for_caches(
+    platform: str, settings: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.delenv("POLYSEME_HOME", raising=False)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert home_folder() == Path(expected).expanduser()
