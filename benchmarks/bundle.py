@@ -33,9 +33,9 @@ LICENCE = {"licence": "CC-BY-SA-4.0", "licence_text": "https://creativecommons.o
 #: How text is split, for people; the card's field "tokenization" is for programs.
 WORDS = {
     "en": "as in UD English: do n't, Bush 's, well - known; upper and lower case are kept",
-    "ko": "morphemes, by a tagger of our own: nouns are split from particles and stems from endings, where they meet "
-    "between two syllables; a token that is given from outside gets the mean of its morphemes",
-    "zh": "as in UD Chinese, by a tagger of our own; simplified and traditional text are read as they stand",
+    "ko": "morphemes, by polyseme's own tagger: nouns are split from particles and stems from endings, where they meet "
+    "between two syllables; a token from another tokenizer gets the mean of its morphemes",
+    "zh": "as in UD Chinese, by polyseme's own tagger; simplified and traditional text are not converted",
 }
 TEXTS = {
     "en": "mostly Wikipedia, with some everyday sentences and dialogue, read twice, and older prose; little slang, no "
@@ -46,33 +46,33 @@ TEXTS = {
     "and documentation in simplified characters only",
 }
 BIAS = (
-    "it repeats what its texts say of people: occupations, nationalities and genders are tied together as they are "
-    "there, also where that is unjust"
+    "it repeats what its texts say about people: it links occupations, nationalities and genders as they do, even where "
+    "that is unjust"
 )
 OLD_PROSE = "; older prose adds the views of its time"
 LIMITS = {
-    "size": "a small model, trained for hours on two cores; larger ones of the same kind know far more",
+    "size": "a small model, trained for hours on two cores; larger models of this kind know far more",
     "use": "word vectors, probabilities of words, teaching and research; not for decisions about people",
 }
-#: What happened to a run beside its recipe, and is not in its journal.
+#: What happened to a run that is neither in its recipe nor in its journal.
 NOTES = {
     "en": {
         "widened": "the first 80 million tokens were read by a model with vectors of 256 numbers, which was widened to "
-        "512 without a change to what it says (benchmarks/widen.py); its rate was 0.004 until 24 million tokens had "
-        "been seen, and 0.002 after that",
-        "changed": "the rate was 0.003 at most; from 30 million of the last tokens on it fell from 0.0017 to next to "
-        "nothing",
+        "512 without changing its predictions (benchmarks/widen.py); its learning rate was 0.004 for the first 24 "
+        "million tokens, and 0.002 after that",
+        "changed": "the learning rate was 0.003 at most; after 30 million of the last tokens it fell from 0.0017 to "
+        "almost zero",
     },
     "ko": {
-        "changed": "the budget was 110 million units until 28 million had been seen, and 36 million after that: there "
-        "the rate fell from 0.0035 to 0.0006"
+        "changed": "the budget was 110 million units until 28 million had been seen, and 36 million after that; at that "
+        "point the learning rate fell from 0.0035 to 0.0006"
     },
     "zh": {
         "widened": "the first 30 million tokens were read by a model with vectors of 256 numbers, which was widened to "
-        "512 without a change to what it says (benchmarks/widen.py)",
-        "changed": "the rate was 0.003 at most; from 21 million of the last tokens on it fell to next to nothing",
-        "held_out_text": "another sample of the same articles, of both scripts, from 14 to 30 million tokens, and of "
-        "simplified text after that",
+        "512 without changing its predictions (benchmarks/widen.py)",
+        "changed": "the learning rate was 0.003 at most; after 21 million of the last tokens it fell to almost zero",
+        "held_out_text": "from 14 to 30 million tokens, another sample of the same articles in both scripts; after that, "
+        "simplified text only",
     },
 }
 
@@ -183,7 +183,7 @@ def measured(lang: str, stored: StoredModel) -> dict[str, Any]:
     path = RESULTS / f"model-{lang}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if found.get("digest") != language_model_digest(stored):
-        return {"figures": "none yet; those of the run stand under training"}
+        return {"figures": "none yet; for those of the run, see training"}
     parts = found["parts"]
     figures: dict[str, Any] = {"more": "docs/models.md"}
     if "perplexity" in parts:

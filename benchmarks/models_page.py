@@ -117,7 +117,7 @@ def tag_table(probes: dict[str, Part]) -> str:
 def error_share(name: str, part: Part) -> str:
     split = "test" if part["layers"]["test"] is not None else "dev"
     best, glove = max(part["layers"][split]), part["glove"][split][0]
-    return f"On {name} ({split}) the best layer leaves {(1 - best) / (1 - glove):.0%} of the errors that GloVe leaves."
+    return f"On {name} ({split}) the best layer makes {(1 - best) / (1 - glove):.0%} of the errors that GloVe makes."
 
 
 def senses_text(part: Part) -> str:
@@ -152,7 +152,8 @@ def wsd_table(part: Part) -> str:
 
 def states_table(part: Part) -> str:
     rows = [(state, *compared(part[state])) for state in ("reset", "warm", "carry")]
-    return f"Where a sentence starts, on {sample(part)}:\n\n" + table(("state", *compared_head(part["reset"])), rows)
+    text = f"The state in which a sentence starts, on {sample(part)}:"
+    return text + "\n\n" + table(("state", *compared_head(part["reset"])), rows)
 
 
 def float16_table(part: Part) -> str:
