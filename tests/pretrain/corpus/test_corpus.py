@@ -12,7 +12,7 @@ import pytest
 
 from helpers.damage import flip_bit, rewrite
 from polyseme.errors import InputError
-from polyseme.jobs import pieces
+from polyseme.jobs import manifests
 from polyseme.jobs.manifests import read_values, write_json
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
 from polyseme.pretrain.corpus.preparation import prepare
@@ -86,8 +86,8 @@ def test_a_flipped_bit_is_noticed(corpus: Corpus, name: str) -> None:
 
 def test_what_was_checked_is_not_read_again_until_it_changes(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    measured = pieces.measure_piece
-    monkeypatch.setattr(pieces, "measure_piece", lambda path: read.append(path.name) or measured(path))
+    measured = manifests.measure_piece
+    monkeypatch.setattr(manifests, "measure_piece", lambda path: read.append(path.name) or measured(path))
     open_corpus(corpus.folder)
     assert not read
     (corpus.folder / "tokens.bin").write_bytes((corpus.folder / "tokens.bin").read_bytes())
