@@ -46,8 +46,8 @@ TEXTS = {
     "and documentation in simplified characters only",
 }
 BIAS = (
-    "it repeats what its texts say about people: it links occupations, nationalities and genders as they do, even where "
-    "that is unjust"
+    "it repeats what its texts say about people: it links occupations, nationalities and genders as they do, even "
+    "where that is unjust"
 )
 OLD_PROSE = "; older prose adds the views of its time"
 LIMITS = {
@@ -64,15 +64,15 @@ NOTES = {
         "almost zero",
     },
     "ko": {
-        "changed": "the budget was 110 million units until 28 million had been seen, and 36 million after that; at that "
-        "point the learning rate fell from 0.0035 to 0.0006"
+        "changed": "the budget was 110 million units until 28 million had been seen, and 36 million after that; at "
+        "that point the learning rate fell from 0.0035 to 0.0006"
     },
     "zh": {
         "widened": "the first 30 million tokens were read by a model with vectors of 256 numbers, which was widened to "
         "512 without changing its predictions (benchmarks/widen.py)",
         "changed": "the learning rate was 0.003 at most; after 21 million of the last tokens it fell to almost zero",
-        "held_out_text": "from 14 to 30 million tokens, another sample of the same articles in both scripts; after that, "
-        "simplified text only",
+        "held_out_text": "from 14 to 30 million tokens, another sample of the same articles in both scripts; after "
+        "that, simplified text only",
     },
 }
 
