@@ -104,7 +104,9 @@ def measure_groups(elmo: Elmo, text: list[str]) -> dict[str, int]:
             continue
         uses = read_uses(elmo, [find_place(elmo, sentence) for sentence in word.sentences], lexicon_or_none(elmo))
         for number in range(len(uses)):
-            alike += nearest_group(found, uses[number : number + 1]) == group_in_page(found, uses[number : number + 1])
+            use = uses[number : number + 1]
+            served = nearest_group(found, use.similarities(found.uses, "sense")[0])
+            alike += served == group_in_page(found, use)
             count += 1
     return {"grouped": count, "grouped_alike": alike}
 

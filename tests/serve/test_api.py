@@ -191,9 +191,37 @@ def test_the_sense_map_has_every_occurrence_in_every_layer(server: Client, model
     assert points[1:].std(axis=1).min() > 0.1
 
 
+def test_the_sense_map_lies_by_sense_too(server: Client, models: Models) -> None:
+    """A sentence of the index lies on its own mark, and the groups are those of the similarities that are drawn."""
+    answer = server.post("/senses", text=SENTENCES[0].replace("bank", "[bank]")).json
+    points = np.array(answer["sense"]["points"])
+    number = [one["text"] for one in answer["occurrences"]].index(SENTENCES[0])
+    np.testing.assert_allclose(answer["sense"]["here"], points[number], atol=1e-4)
+    senses = models.find("en").sense_map("bank")
+    assert senses is not None
+    similarity = senses.uses.similarities(senses.uses, "sense")
+    pairs = np.triu(np.ones_like(similarity, bool), 1)
+    alike = senses.labels[:, None] == senses.labels
+    assert answer["sense"]["same"] == pytest.approx(similarity[alike & pairs].mean(), abs=1e-5)
+    assert answer["sense"]["cross"] == pytest.approx(similarity[~alike & pairs].mean(), abs=1e-5)
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    assert distances[alike & pairs].mean() < distances[~alike & pairs].mean()
+
+
+def test_neighbours_by_sense_are_those_of_the_index(server: Client, models: Models) -> None:
+    index = models.find("en").index
+    assert index is not None
+    found = server.post("/neighbours", text=MARKED, by="sense", same_word=True).json["neighbours"]
+    expected = index.neighbours(MARKED, by="sense", same_word=True)
+    assert [one["similarity"] for one in found] == pytest.approx([one.similarity for one in expected], abs=1e-4)
+    for more in ({}, {"same_word": True, "layer": 1}, {"same_word": True, "mix": [1, 1, 1]}):
+        refused = server.post("/neighbours", text=MARKED, by="sense", **more)
+        assert refused.status == 422 and "same_word" in refused.json["error"]
+
+
 def test_a_word_that_the_index_does_not_have(server: Client) -> None:
     answer = server.post("/senses", text="A [zebra] fished.").json
-    assert (answer["total"], answer["occurrences"], answer["here"]) == (0, [], None)
+    assert (answer["total"], answer["occurrences"], answer["here"], answer["sense"]) == (0, [], None, None)
 
 
 def test_other_languages(server: Client) -> None:

@@ -1,9 +1,10 @@
-"""Which occurrences in the index are nearest to a word in its sentence: in a layer, or in a mix of layers."""
+"""Which occurrences in the index are nearest to a word in its sentence: in a layer, in a mix of layers, or by sense."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from polyseme.index.vector_index import Index, Occurrence
 from polyseme.lm.places import Place
 from polyseme.mixing import mixed
 from polyseme.senses.sense_map import SenseMap
+from polyseme.senses.uses import Uses
 
 #: The index is searched layer by layer; for a mix, so many of each layer's nearest are compared anew.
 CANDIDATES = 200
@@ -19,12 +21,13 @@ CANDIDATES = 200
 
 @dataclass(frozen=True, slots=True)
 class NearestQuery:
-    """The ``k`` nearest to a place, by weights of the layers."""
+    """The ``k`` nearest to a place: by weights of the layers, or by sense among occurrences of the same word."""
 
     place: Place
     weights: tuple[float, ...]
     k: int
     same_word: bool
+    by: Literal["word", "sense"] = "word"
 
     @property
     def word(self) -> str:
@@ -39,7 +42,12 @@ class Near:
 
 def nearest_in_map(asked: NearestQuery, here: Floats, senses: SenseMap | None) -> list[Near]:
     """Of the occurrences of the same word. ``here``: [L+1, W]"""
-    return _ranked(asked, here, senses.occurrences, senses.uses.word) if senses else []
+    return _ranked(asked, senses.occurrences, _cosines(asked, here, senses.uses.word)) if senses else []
+
+
+def nearest_by_sense(asked: NearestQuery, use: Uses, senses: SenseMap | None) -> list[Near]:
+    """Of the occurrences of the same word, by all that their contexts say."""
+    return _ranked(asked, senses.occurrences, use.similarities(senses.uses, "sense")[0]) if senses else []
 
 
 def nearest_in_index(asked: NearestQuery, here: Floats, index: Index) -> list[Near]:
@@ -55,13 +63,18 @@ def nearest_in_index(asked: NearestQuery, here: Floats, index: Index) -> list[Ne
         for one in index.neighbours(here[held], layer=held, k=max(CANDIDATES, asked.k + 1))
     }
     candidates = list(found_by_row.values())
-    return _ranked(asked, here, candidates, index.layers_of(candidates))
+    return _ranked(asked, candidates, _cosines(asked, here, index.layers_of(candidates)))
 
 
-def _ranked(asked: NearestQuery, here: Floats, occurrences: Sequence[Occurrence], layers: Floats) -> list[Near]:
-    cosines = cosine(mixed(here[:, None], asked.weights), mixed(layers, asked.weights))[0]  # [n]
-    order = np.argsort(-cosines, kind="stable")
-    found = (Near(occurrences[number], float(cosines[number])) for number in order)
+def _cosines(asked: NearestQuery, here: Floats, layers: Floats) -> Floats:
+    """[L+1, W] and [L+1, n, W] → [n]"""
+    cosines: Floats = cosine(mixed(here[:, None], asked.weights), mixed(layers, asked.weights))[0]
+    return cosines
+
+
+def _ranked(asked: NearestQuery, occurrences: Sequence[Occurrence], similarity: Floats) -> list[Near]:
+    order = np.argsort(-similarity, kind="stable")
+    found = (Near(occurrences[number], float(similarity[number])) for number in order)
     return [one for one in found if not _is_itself(asked, one.occurrence)][: asked.k]
 
 

@@ -88,9 +88,11 @@ def near_of(one: Near) -> Json:
 def map_of(found: Mapped) -> Json:
     senses = found.senses
     if senses is None:
-        empty: Json = {"points": [], "groups": [], "names": [], "clearest": [], "same": [], "cross": []}
+        empty: Json = {"points": [], "groups": [], "names": [], "clearest": [], "same": [], "cross": [], "sense": None}
         return {"total": 0, "here": None, "group": None, **empty, "occurrences": []}
-    same, cross = _mean_cosines(senses)
+    layers = [cosine(layer, layer) for layer in senses.uses.word]  # [n, n] each
+    same, cross = _mean_similarities(senses, layers)
+    [same_sense], [cross_sense] = _mean_similarities(senses, [senses.uses.similarities(senses.uses, "sense")])
     rows = {id(one): number for number, one in enumerate(senses.occurrences)}
     return {
         "total": senses.total,
@@ -102,17 +104,24 @@ def map_of(found: Mapped) -> Json:
         "clearest": [rows[id(group.occurrences[0])] for group in senses.groups],
         "same": same,  # [L+1]
         "cross": cross,  # [L+1]
+        "sense": {
+            "here": found.sense_here,  # [2]
+            "points": senses.sense_points,  # [n][2]
+            "same": same_sense,
+            "cross": cross_sense,
+        },
         "occurrences": [_occurrence(one) for one in senses.occurrences],
     }
 
 
-def _mean_cosines(senses: SenseMap) -> tuple[list[float | None], list[float | None]]:
-    """Of two occurrences in one group, and of two in different groups, layer by layer; None where there is no pair."""
+def _mean_similarities(
+    senses: SenseMap, similarities: Sequence[Floats]
+) -> tuple[list[float | None], list[float | None]]:
+    """Of two occurrences in one group, and of two in different groups, for each [n, n]; None where there is no pair."""
     alike = senses.labels[:, None] == senses.labels  # [n, n]
     pairs = np.triu(np.ones_like(alike), 1)
-    cosines = [cosine(layer, layer) for layer in senses.uses.word]  # [n, n] each
     within, across = alike & pairs, ~alike & pairs
-    return tuple([float(one[of].mean()) if of.any() else None for one in cosines] for of in (within, across))  # type: ignore[return-value]
+    return tuple([float(one[of].mean()) if of.any() else None for one in similarities] for of in (within, across))  # type: ignore[return-value]
 
 
 def _occurrence(one: Any) -> Json:

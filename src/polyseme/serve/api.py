@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from starlette.responses import Response
@@ -122,7 +122,13 @@ async def neighbours(service: Service, fields: Fields) -> Response:
     model = service.model(fields)
     place = await read_place(fields, model, service.limits)
     k = fields.number("k", 1, MOST_WORDS, 10)
-    asked = NearestQuery(place, read_weights(fields, model), k, fields.flag("same_word"))
+    by = cast(Literal["word", "sense"], fields.choice("by", ("word", "sense"), "word"))
+    same_word = fields.flag("same_word")
+    asked = NearestQuery(place, read_weights(fields, model), k, same_word, by)
+    if by == "sense" and (not same_word or fields.has("layer") or fields.has("mix")):
+        raise Refusal(
+            422, 'by "sense", the contexts of one word are compared: it needs "same_word": true, and no layer or mix'
+        )
     fields.end()
     model.needed_index()
     found = await service.ask(questions.neighbours, model, asked, len(place.tokens))

@@ -103,6 +103,7 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
     either_texts: Schema = {"oneOf": [{"required": ["texts"]}, {"required": ["tokens"]}]}
     either_place: Schema = {"oneOf": [{"required": ["text"]}, {"required": ["tokens", "position"]}]}
     points = listed(listed(NUMBER))
+    by_sense = record("here points same cross", here=listed(NUMBER), points=points, same=MAYBE, cross=MAYBE)
     tasks = sorted({name for one in models for name in one.runs})
     return {
         "/encode": (
@@ -132,7 +133,9 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
         ),
         "/neighbours": (
             "The nearest occurrences in the index.",
-            record(**named, **place, **k, **weights, layer=layer, same_word=FLAG) | either_place,
+            record(
+                **named, **place, **k, **weights, layer=layer, same_word=FLAG, by={"enum": ["word", "sense"]}
+            ) | either_place,
             record(
                 "model neighbours", model=TEXT,
                 neighbours=listed(record("similarity word", similarity=NUMBER, **occurrence)),
@@ -153,7 +156,8 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
                 "model word total points groups names occurrences", model=TEXT, word=TEXT, total=WHOLE,
                 here=either(points, {"type": "null"}), group={"type": ["integer", "null"]}, points=listed(points),
                 groups=listed(WHOLE), names=listed(listed(TEXT)), clearest=listed(WHOLE), same=listed(MAYBE),
-                cross=listed(MAYBE), occurrences=listed(record("word text", **occurrence)),
+                cross=listed(MAYBE), sense=either(by_sense, {"type": "null"}),
+                occurrences=listed(record("word text", **occurrence)),
             ),
         ),
         "/tag": (

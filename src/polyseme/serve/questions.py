@@ -5,7 +5,7 @@ The numbers are those of ``Elmo.encode``, ``Elmo.score`` and ``Elmo.substitutes`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,7 +16,7 @@ from polyseme.encoding import Floats
 from polyseme.lm.lexicon import Direction, Substitute
 from polyseme.lm.places import Place
 from polyseme.lm.scoring import Score, score_stream
-from polyseme.senses.nearest import Near, NearestQuery, nearest_in_index, nearest_in_map
+from polyseme.senses.nearest import Near, NearestQuery, nearest_by_sense, nearest_in_index, nearest_in_map
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import SenseMap
 from polyseme.senses.uses import Uses, read_uses
@@ -47,6 +47,7 @@ class Mapped:
 
     senses: SenseMap | None
     here: Floats | None = None  # [L+1, 2]
+    sense_here: Floats | None = None  # [2]
     group: int | None = None  #: of the senses' groups, the one that the word is used like
 
 
@@ -87,13 +88,17 @@ def senses(model: ServedModel, places: list[Place]) -> list[Mapped]:
 
 def neighbours(model: ServedModel, asked: list[NearestQuery]) -> list[list[Near]]:
     """The nearest occurrences to each place."""
-    found = []
-    for one, (_, here) in zip(asked, _vectors(model, [one.place for one in asked]), strict=True):
-        if one.same_word:
-            found.append(nearest_in_map(one, here, model.sense_map(one.word)))
-        else:
-            found.append(nearest_in_index(one, here, model.needed_index()))
-    return found
+    by_sense = any(one.by == "sense" for one in asked)  # substitutes cost more than the rest
+    uses = read_uses(model.elmo, [one.place for one in asked], lexicon_or_none(model.elmo) if by_sense else None)
+    return [_nearest(model, one, uses[number : number + 1]) for number, one in enumerate(asked)]
+
+
+def _nearest(model: ServedModel, asked: NearestQuery, use: Uses) -> list[Near]:
+    if asked.by == "sense":
+        return nearest_by_sense(asked, use, model.sense_map(asked.word))
+    if asked.same_word:
+        return nearest_in_map(asked, use.word[:, 0], model.sense_map(asked.word))
+    return nearest_in_index(asked, use.word[:, 0], model.needed_index())
 
 
 def tag(model: ServedModel, requests: list[tuple[tuple[str, ...], list[str]]]) -> list[list[dict[str, Any]]]:
@@ -117,20 +122,15 @@ def tag(model: ServedModel, requests: list[tuple[tuple[str, ...], list[str]]]) -
 def _mapped(found: SenseMap | None, use: Uses) -> Mapped:
     if found is None:
         return Mapped(None)
-    return Mapped(found, found.plane.place(use.word)[:, 0], nearest_group(found, use))
+    alike = use.similarities(found.uses, "sense")  # [1, n]
+    here, sense_here = found.plane.place(use.word)[:, 0], found.sense_plane.place(alike)[0]
+    return Mapped(found, here, sense_here, nearest_group(found, alike[0]))
 
 
-def nearest_group(found: SenseMap, use: Uses) -> int:
-    """The group whose uses are most like a use, on average."""
-    alike = use.similarities(found.uses, "sense")[0]  # [n]
+def nearest_group(found: SenseMap, alike: Floats) -> int:
+    """The group whose uses are most like a use, on average; ``alike`` says how much each is, by sense [n]."""
     means = np.bincount(found.labels, alike) / np.bincount(found.labels)
     return int(means.argmax())
-
-
-def _vectors(model: ServedModel, places: Sequence[Place]) -> Iterator[tuple[Place, Floats]]:
-    """Each place with the mean of its tokens in every layer [L+1, W]."""
-    for place, one in zip(places, model.elmo.encode_tokens([place.tokens for place in places]), strict=True):
-        yield place, place.vectors(one.layers)
 
 
 def _flat(requests: list[list[Sentences]]) -> list[Sequence[str]]:

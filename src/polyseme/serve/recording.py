@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from polyseme.lm.places import Place, find_place
+from polyseme.prepared_text import read_target
 from polyseme.senses.sense_map import SenseMap
 from polyseme.serve.api import QUESTIONS, Service
 from polyseme.serve.fields import Fields
@@ -21,7 +22,6 @@ from polyseme.serve.limits import Limits
 from polyseme.serve.metrics import Metrics
 from polyseme.serve.served import Models, ServedModel
 from polyseme.serve.worker import Worker
-from polyseme.target import read_target
 
 Json = dict[str, Any]
 
@@ -69,7 +69,7 @@ class Recorder:
             for name, path, fields in _about(place, model):
                 answers[name] = self.ask(path, model=model.name, **fields)
         first, second = (name for name in answers if name.startswith("senses|"))
-        answers[second] = {"like": first} | {key: answers[second][key] for key in ("here", "group")}
+        answers[second] = {"like": first} | {key: answers[second][key] for key in ("here", "group", "sense")}
         for a, b in (texts, texts[::-1]):
             answers[f"similarity|{a}|{b}"] = self.ask("/similarity", model=model.name, first=a, second=b, grid=True)
         return answers, [*texts, *(" ".join(place.tokens) for place in places)]
@@ -87,6 +87,7 @@ def _about(place: Place, model: ServedModel) -> Iterator[tuple[str, str, Json]]:
         for same in (True, False):
             fields = {**where, "mix": mix, "same_word": same, "k": 10}
             yield f"neighbours|{name}|{layer}|{str(same).lower()}", "/neighbours", fields
+    yield f"neighbours|{name}|sense|true", "/neighbours", {**where, "by": "sense", "same_word": True, "k": 10}
 
 
 def pair_of(found: SenseMap) -> WordPair | None:
