@@ -223,7 +223,7 @@ def test_an_interrupted_report_goes_on(reproduced: Reproduced, tmp_path: Path, m
 
     monkeypatch.setattr(task_runs, "train_task", interrupted)
     stopped = reproduced.run(*options, out=out, code=130)
-    assert "the same command goes on" in stopped.stderr
+    assert "the same command continues" in stopped.stderr
     table = figures(out)["table3"]
     assert [table[task][place][0] is not None for task, place in runs] == [True] * 2 + [False] * 4
     reproduced.run(*options, out=out)
@@ -241,7 +241,7 @@ def test_a_run_that_fails_leaves_the_others_alone(
     monkeypatch.setitem(BUDGETS, "quick", replace(TINY, changes={**TINY.changes, "ner": diverging}))
     options = ("--only", "table1,senses", "--task", "ner")
     failed = reproduced.run(*options, out=tmp_path / "report", code=1)
-    assert "measurements failed; the report says which" in failed.stderr
+    assert "measurements failed; the report lists them" in failed.stderr
     text = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
     assert "NER: a run failed: the loss is" in text
     assert "| token layer | 1.000 | 1.000 |" in text

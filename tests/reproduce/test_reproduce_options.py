@@ -163,7 +163,7 @@ def test_cove_that_reads_other_vectors_is_refused_at_once(given: Reproduced, tmp
     [
         (json.dumps({"version": 1, "parts": {}}), "it does not say which model, budget and static vectors"),
         (json.dumps({"version": 1, "model": "en", "budget": "quick", "static": "x"}), "it does not say which model"),
-        (json.dumps({"version": 1, "questions": "one"}), "its questions are no list of sentences"),
+        (json.dumps({"version": 1, "questions": "one"}), "its questions are not a list of sentences"),
         ("{", "holds no results of polyseme reproduce"),
     ],
 )

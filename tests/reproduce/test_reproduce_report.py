@@ -75,13 +75,13 @@ def test_a_difference_counts_where_seeds_differ_less(
 
 def test_a_claim_names_its_exceptions() -> None:
     assert tally("Up", {"a": None}) is None
-    assert tally("Up", {"a": "yes", "b": None}) == "Up: here for 1 of 1."
+    assert tally("Up", {"a": "yes", "b": None}) == "Up: here 1 of 1."
     found = tally("Up", {"a": "yes", "b": "no", "c": "even", "d": "equal"})
-    assert found == "Up: here for 1 of 4 (not for b; within the spread of the seeds for c; equal for d)."
-    assert tally("Up", {"a": "no", "b": "no"}) == "Up: here for none of 2."
+    assert found == "Up: here 1 of 4 (not for b; within the spread of the seeds for c; equal for d)."
+    assert tally("Up", {"a": "no", "b": "no"}) == "Up: here none of 2."
     assert (
         tally("Up", {"a": "even", "b": "no"}, even="within 0.02")
-        == "Up: here for none of 2 (not for b; within 0.02 for a)."
+        == "Up: here none of 2 (not for b; within 0.02 for a)."
     )
 
 
@@ -89,16 +89,16 @@ def test_a_claim_says_where_one_seed_decides() -> None:
     """A difference of 0.01 between two runs says nothing, and one seed against three is one seed."""
     assert (
         compare("Up", {"a": ([66.5], [66.49]), "b": ([3.0], [1.0, 1.1, 1.2]), "c": ([5.0, 5.1], [2.0, 2.1])})
-        == "Up: here for 2 of 3 (within a point, with one seed, for a; one seed for b)."
+        == "Up: here 2 of 3 (within a point with one seed for a; one seed for b)."
     )
-    assert compare("Up", {"a": ([1.0], [2.0]), "b": ([3.0], [2.0])}) == "Up: here for 1 of 2 (not for a; one seed)."
-    assert compare("Up", {"a": ([5.0, 5.1], [2.0, 2.1])}) == "Up: here for 1 of 1."
+    assert compare("Up", {"a": ([1.0], [2.0]), "b": ([3.0], [2.0])}) == "Up: here 1 of 2 (not for a; one seed)."
+    assert compare("Up", {"a": ([5.0, 5.1], [2.0, 2.1])}) == "Up: here 1 of 1."
 
 
 def test_a_claim_about_one_row_has_its_figure() -> None:
     assert finding("Up", None) is None
-    assert finding("Up", 3.64) == "Up: here by +3.6."
-    assert finding("Up", -0.7) == "Up: here by −0.7."
+    assert finding("Up", 3.64) == "Up: here +3.6."
+    assert finding("Up", -0.7) == "Up: here −0.7."
     assert finding("Up", -0.01) == "Up: equal here."
 
 
@@ -112,7 +112,7 @@ def test_gains_of_table_1() -> None:
     text = text_of(table_1(figures))
     assert "| NER | f1, ner/uner-ewt (test) | 80.00 ± 1.41 | 85.00 ± 0.00 | +5.00 | 25.0 % | 2 | 91.93 ± 0.19 |" in text
     assert "| SRL | f1, ner/uner-ewt (dev) | – | – | – | – | – | 81.7 |" in text
-    assert "ELMo is better than the baseline (in the paper for 6 of 6): here for 1 of 1." in text
+    assert "ELMo is better than the baseline (paper: 6 of 6): here 1 of 1." in text
     assert "Trained on: NER 1,200 sentences." in text
     assert "SST-5 was skipped: looked for the folder sst." in text
     assert "SRL: a run failed: the loss is nan." in text
@@ -134,8 +134,8 @@ def test_how_runs_ended_and_what_that_means() -> None:
     """Of three runs of at most three epochs one was stopped before, and one was best in its last."""
     stopped, last = runs(1.0)[0] | {"epochs": 2, "best_epoch": 1}, runs(1.0)[0] | {"best_epoch": 3}
     found = row(epoch_limit=3, split="dev", baseline=[*runs(1.0), stopped], elmo=[last, None])
-    said = "Of 3 training runs 2 ended at their limit of epochs; in 1 the last epoch was the best on dev."
-    meaning = "gains are partly how fast a model learns, and not only how far it gets."
+    said = "Of 3 training runs, 2 ended at their limit of epochs; 1 had the best dev score in the last epoch."
+    meaning = "the gains partly measure how fast a model learns, not only how good it gets."
     text = text_of(table_1({"ner": found, "sst": {"missing": "x"}}))
     assert said in text
     assert meaning in text
@@ -144,14 +144,14 @@ def test_how_runs_ended_and_what_that_means() -> None:
     )
     found = row(epoch_limit=3, split="dev", baseline=[stopped], elmo=runs(1.0))
     text = text_of(table_1({"ner": found}))
-    assert "in none the last epoch was the best on dev." in text
+    assert "none had the best dev score in the last epoch." in text
     assert meaning not in text
     assert "training runs" not in text_of(table_1({}))
 
 
 def test_training_sets_stand_beside_the_papers() -> None:
     figures = {task: row(split="dev", baseline=runs(1.0), elmo=[]) for task in ("snli", "ner")}
-    assert "Trained on: SNLI 1,200 pairs (the paper's set 549,367), NER 1,200 sentences." in text_of(table_1(figures))
+    assert "Trained on: SNLI 1,200 pairs (in the paper 549,367), NER 1,200 sentences." in text_of(table_1(figures))
 
 
 def test_where_elmo_enters_is_said() -> None:
@@ -171,8 +171,8 @@ def test_claims_of_table_2() -> None:
     columns = {"baseline": runs(80), "last": runs(85), "lambda_1": runs(83), "lambda_0.001": runs(84)}
     text = text_of(table_2({"srl": row(**columns)}))
     assert "| SRL | f1, ner/uner-ewt | 80.00 | 85.00 | 83.00 | 84.00 | 1 | 81.6 | 84.1 | 84.6 | 84.8 |" in text
-    assert "All layers (λ = 0.001) beat the last one (paper: 3 of 3): here for none of 1 (one seed)." in text
-    assert "The last layer alone beats the baseline (paper: 3 of 3): here for 1 of 1 (one seed)." in text
+    assert "All layers (λ = 0.001) beat the last layer (paper: 3 of 3): here none of 1 (one seed)." in text
+    assert "The last layer alone beats the baseline (paper: 3 of 3): here 1 of 1 (one seed)." in text
 
 
 def curve(*scores: float | None) -> list[dict[str, Any]]:
@@ -184,10 +184,10 @@ def curve(*scores: float | None) -> list[dict[str, Any]]:
 def test_data_and_epochs_that_elmo_saves() -> None:
     section = figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 72, 80))})
     text = text_of(section)
-    assert "SNLI: all of the data are 1,200 pairs here (the paper's set 549,367)." in text
-    assert "SNLI with ELMo reaches the baseline on all of the data with 10 % of it." in text
-    assert "SNLI: the baseline is best on dev after 2 of 3 epochs; ELMo is there after 1." in text
-    assert "SNLI is better with ELMo at the shares of the data that were run: here for 3 of 3 (one seed)." in text
+    assert "SNLI: the full data set has 1,200 pairs (in the paper 549,367)." in text
+    assert "SNLI with ELMo reaches the baseline trained on all the data with 10 % of it." in text
+    assert "SNLI: the baseline is best on dev after 2 of 3 epochs; ELMo reaches that score after 1." in text
+    assert "SNLI is better with ELMo, by share of the data: here 3 of 3 (one seed)." in text
     assert "| SNLI | 10 % | 1,200 | 60.00 | 72.00 |" in text
     assert "(reproduction-figure-1.svg)" in text
 
@@ -214,15 +214,15 @@ def test_a_small_share_has_several_seeds() -> None:
 
 def test_how_little_data_is_enough_is_open_until_every_share_is_run() -> None:
     text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(None, None, 80))}))
-    assert "the baseline on all of the data" not in text
+    assert "the baseline trained on all the data" not in text
     text = text_of(figure_1({"snli": row(baseline=curve(None, None, 70), elmo=curve(40, 50, 60))}))
-    assert "does not reach the baseline on all of the data with any share that was run" in text
-    assert "SNLI with ELMo does not reach the baseline's best on dev in 1 of 1 runs." in text
+    assert "does not reach the baseline trained on all the data, with any share" in text
+    assert "SNLI with ELMo does not reach the baseline's best dev score in 1 of 1 runs." in text
 
 
 def test_nothing_saved_is_no_finding() -> None:
     text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 69, 80))}))
-    assert "SNLI with ELMo reaches the baseline on all of the data only with all of it too." in text
+    assert "SNLI with ELMo reaches the baseline trained on all the data only with all of it." in text
     text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 70.01, 80))}))
     assert "with 10 % of it (within a point, one seed)." in text
 
@@ -246,9 +246,9 @@ def test_the_pattern_of_the_weights_by_a_margin() -> None:
         "sst": {"input": mix(0.5, 0.3, 0.2)},
     }
     text = text_of(figure_2({task: row(runs=runs(1, mixes=found)) for task, found in mixes.items()}))
-    first = "Layer 1 has the largest weight at the input, by 0.02 at least: here for 1 of 3 "
+    first = "Layer 1 has the largest weight at the input, by at least 0.02: here 1 of 3 "
     assert f"{first}(not for SST-5; within 0.02 for SNLI)." in text
-    assert "more even at the output than at the input: here for 1 of 2 (within 0.02 for SNLI)." in text
+    assert "more even at the output than at the input: here 1 of 2 (within 0.02 for SNLI)." in text
 
 
 def test_senses_and_tags_stand_beside_the_papers() -> None:
@@ -262,8 +262,8 @@ def test_senses_and_tags_stand_beside_the_papers() -> None:
         "| CoVe, layer 2 | 64.0 | 64.0 | 64.7 |",
         "| static | 60.0 | 60.0 | – |",
         "| first sense in WordNet | 65.0 | 65.0 | 65.9 |",
-        "The last layer is better than the first LSTM layer (in the paper by 1.6): here by +2.0.",
-        "Against the paper's layers, on the same sets: layer 1 −1.4, layer 2 −1.0.",
+        "The last layer compared with the first LSTM layer (paper: +1.6): here +2.0.",
+        "Compared with the paper's layers, on the same sets: layer 1 −1.4, layer 2 −1.0.",
     ):
         assert line in text
     probe, static = ({"dev": found, "test": None, "decays": [0.0]} for found in ([0.9, 0.96, 0.97], [0.74]))
@@ -271,8 +271,8 @@ def test_senses_and_tags_stand_beside_the_papers() -> None:
     text = text_of(table_6({"data": "pos/x", "biLM": probe, "static": static, "most frequent tag": frequent}))
     assert "| biLM, layer 1 | 96.0 | 97.3 |" in text
     assert "| most frequent tag | 85.0 | – |" in text
-    assert "(in the paper by 0.5): here by −1.0." in text
-    assert "Static vectors are below the most frequent tag of a word by 11.0: a linear classifier has few" in text
+    assert "(paper: +0.5): here −1.0." in text
+    assert "Static vectors are below the most frequent tag of a word by 11.0: a linear classifier has too" in text
 
 
 def test_a_text_without_words_is_said_to_be_so() -> None:
@@ -299,7 +299,7 @@ def test_what_layers_know_beyond_the_words() -> None:
         return {"data": "pos/x", "most frequent tag": {"dev": 0.9, "test": 0.8}, "biLM": probe}
 
     text = text_of(languages({"en": probed(0.7, 0.9, 0.85), "ko": probed(0.7, 0.802, 0.79)}))
-    claim = "is better than the most frequent tag of a word: here for 1 of 2"
+    claim = "is better than the most frequent tag of a word: here 1 of 2"
     assert f"Layer 1 {claim} (within 0.5 for Korean)." in text
     assert f"Layer 2 {claim} (not for Korean)." in text
 
@@ -322,7 +322,7 @@ def test_neighbours_are_shown_once_and_what_two_senses_share() -> None:
     text = text_of(table_4(figures))
     assert text.count("y \\[bank\\]") == 2  # once for each question
     assert "|  | the same | 0.90 | z \\[bank\\] |" in text
-    assert "all sentences of a word share, so that its senses are not told apart: bank 1, play none." in text
+    assert "all sentences of a word share (none if its senses are told apart): bank 1, play none." in text
     assert "| paper: in its sentence | paper: nearest |" in text
 
 

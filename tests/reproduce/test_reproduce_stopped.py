@@ -25,7 +25,7 @@ def test_ctrl_c_is_130_and_the_report_goes_on(tmp_path: Path, monkeypatch: pytes
     command += ["--budget", "quick", "--only", "table3", "--task", "snli"]
     process = start(*command, cwd=tmp_path)
     read_until(process, "[2 of 3]")
-    assert "the same command goes on" in interrupt(process)
+    assert "the same command continues" in interrupt(process)
     assert [run is not None for run in scores(tmp_path)] == [True, False, False]
     done = subprocess.run(
         [sys.executable, "-m", "polyseme", *command], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -58,8 +58,8 @@ def reproduce(
 ) -> None:
     """Measure every table and figure of the paper and compare: an HTML page, Markdown, and JSON.
 
-    What was measured is kept in the report's folder, so the same command goes on after a stop. Data that are not there
-    are skipped, with a line that says what was looked for.
+    What was measured is kept in the report's folder, so the same command continues after a stop. Missing data are
+    skipped, with a line that names what was looked for.
 
     Examples:
 
@@ -111,7 +111,7 @@ def reproduce(
         written = reproduction.run(shown_training(quiet), _say_nothing if quiet else _say_begun)
     except KeyboardInterrupt:
         if not quiet:
-            typer.echo(f"interrupted; {out} has what was measured, and the same command goes on", err=True)
+            typer.echo(f"interrupted; {out} has what was measured, and the same command continues", err=True)
         raise
     for path in written:
         typer.echo(path.as_posix())

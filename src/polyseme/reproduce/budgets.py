@@ -39,7 +39,7 @@ class ReportBudget:
 
 QUICK = ReportBudget(
     name="quick",
-    about="small samples, one seed, dev instead of test: whether everything runs, not what it is worth",
+    about="small samples, one seed, dev instead of test: to see that everything runs, not to compare figures",
     preset="cpu",
     seeds={},
     seconds={"ner": 20, "sst": 10, "snli": 20, "srl": 20, "squad": 90, "coref": 30},
@@ -63,7 +63,7 @@ QUICK = ReportBudget(
 )
 CPU = ReportBudget(
     name="cpu",
-    about="all data (of SQuAD 0.32 of the paragraphs of up to 150 tokens), small networks, few epochs, three seeds "
+    about="all data (for SQuAD, 0.32 of the paragraphs of up to 150 tokens), small networks, few epochs, three seeds "
     "where a run takes about five minutes (NER, SNLI, and up to a tenth of the data): a night on two cores",
     preset="cpu",
     seeds={"ner": 3, "snli": 3},
@@ -73,7 +73,7 @@ CPU = ReportBudget(
 )
 FULL = ReportBudget(
     name="full",
-    about="all data, the networks of the paper and several seeds: weeks on a processor, so for a GPU",
+    about="all data, the networks of the paper and several seeds: for a GPU, because it would take weeks on a CPU",
     preset="paper",
     seeds={"ner": 5, "sst": 5, "snli": 5},
     seconds={"ner": 9_000, "sst": 15_000, "snli": 20_000, "srl": 150_000, "squad": 150_000, "coref": 60_000},

@@ -95,7 +95,7 @@ def tally(
         return None
     holding = sum(verdict == "yes" for verdict in judged.values())
     failing = set(judged.values()) == {"no"}
-    titles = {"even": f"{even} for", "close": "within a point, with one seed, for", "equal": "equal for"}
+    titles = {"even": f"{even} for", "close": "within a point with one seed for", "equal": "equal for"}
     titles |= {} if failing else {"no": "not for"}
     remarks = [
         f"{titles[verdict]} {', '.join(names)}"
@@ -104,7 +104,7 @@ def tally(
     ]
     if one_seed:
         remarks.append("one seed" if len(one_seed) == len(judged) else f"one seed for {', '.join(one_seed)}")
-    count = f"{claim}: here for {holding or 'none'} of {len(judged)}"
+    count = f"{claim}: here {holding or 'none'} of {len(judged)}"
     return count + (f" ({'; '.join(remarks)})." if remarks else ".")
 
 
@@ -112,7 +112,7 @@ def finding(claim: str, difference: float | None) -> str | None:
     """A claim that one figure is higher than another, and by how much it is here; None where one is not there."""
     if difference is None:
         return None
-    return f"{claim}: {'equal here' if round(difference, 1) == 0 else f'here by {signed(difference)}'}."
+    return f"{claim}: {'equal here' if round(difference, 1) == 0 else f'here {signed(difference)}'}."
 
 
 def signed(difference: float) -> str:

@@ -43,17 +43,17 @@ def figure_1(figures: Figures) -> Section:
             examples = next((f"{run['examples']['train']:,}" for run in done(baseline["runs"])), NONE)
             rows.append([TITLES[task], f"{100 * baseline['share']:g} %", examples, shown(without), shown(with_elmo)])
         by_share = {f"{100 * a['share']:g} %": (scores(b["runs"]), scores(a["runs"])) for a, b in pairs}
-        notes.append(compare(f"{TITLES[task]} is better with ELMo at the shares of the data that were run", by_share))
+        notes.append(compare(f"{TITLES[task]} is better with ELMo, by share of the data", by_share))
         notes += [_all_data(task, row), _enough_data(TITLES[task], row), _enough_epochs(TITLES[task], row)]
     notes += absent(figures, TITLES)
     lead = (
-        "Dev score against the share of the training data, with ELMo and without. The paper's claim: with ELMo fewer "
-        "examples and fewer updates reach the same score."
+        "Dev score against the share of the training data, with ELMo and without. The paper's claim: ELMo "
+        "reaches the same score with fewer examples and fewer updates."
     )
     blocks: list[Block] = []
     if any(row[3] != NONE or row[4] != NONE for row in rows):
         blocks = [draw_samples(curves), Table(["task", "share", "examples", "baseline", "+ ELMo"], rows)]
-    return section_of("Figure 1: how much data it takes", lead, blocks, notes)
+    return section_of("Figure 1: how much data is needed", lead, blocks, notes)
 
 
 def figure_2(figures: Figures) -> Section:
@@ -72,13 +72,13 @@ def figure_2(figures: Figures) -> Section:
     even = {TITLES[task]: _is_more_even_at_the_output(places) for task, places in learned.items()}
     within = f"within {MARGIN:g}"
     notes = [
-        tally(f"Layer 1 has the largest weight at the input, by {MARGIN:g} at least", first, even=within),
+        tally(f"Layer 1 has the largest weight at the input, by at least {MARGIN:g}", first, even=within),
         tally("The weights are more even at the output than at the input", even, even=within),
         *absent(figures, TITLES),
     ]
     lead = (
-        "The softmax-normalised weights that tasks give to the layers, with ELMo at input and output. The paper's "
-        "pattern: the input favours the first LSTM layer, the output is more even, lower layers slightly ahead."
+        "The softmax-normalised weights that tasks learn for the layers, with ELMo at input and output. In the paper, "
+        "the input favours the first LSTM layer; the output is more even, with lower layers slightly ahead."
     )
     return section_of("Figure 2: the weights of the layers", lead, blocks, notes)
 
@@ -117,8 +117,8 @@ def _all_data(task: str, row: Figures) -> str | None:
     runs = done(row["baseline"][-1]["runs"]) + done(row["elmo"][-1]["runs"])
     if not runs or row["baseline"][-1]["share"] < 1:
         return None
-    theirs = f" (the paper's set {TRAINED_ON[task]:,})" if task in TRAINED_ON else ""
-    return f"{TITLES[task]}: all of the data are {runs[0]['examples']['train']:,} {EXAMPLES[task]} here{theirs}."
+    theirs = f" (in the paper {TRAINED_ON[task]:,})" if task in TRAINED_ON else ""
+    return f"{TITLES[task]}: the full data set has {runs[0]['examples']['train']:,} {EXAMPLES[task]}{theirs}."
 
 
 def _enough_data(title: str, row: Figures) -> str | None:
@@ -129,12 +129,12 @@ def _enough_data(title: str, row: Figures) -> str | None:
         return None
     reached = next(((share, found) for share, found in reached_by if fmean(found) >= fmean(whole)), None)
     if reached is None:
-        return f"{title} with ELMo does not reach the baseline on all of the data with any share that was run."
+        return f"{title} with ELMo does not reach the baseline trained on all the data, with any share."
     share, found = reached
-    needed = f"with {100 * share:g} % of it" if share < 1 else "only with all of it too"
+    needed = f"with {100 * share:g} % of it" if share < 1 else "only with all of it"
     doubts: dict[Verdict | None, str] = {"even": "within the spread of the seeds", "close": "within a point, one seed"}
     doubt = doubts.get(is_better(found, whole))
-    return f"{title} with ELMo reaches the baseline on all of the data {needed}{f' ({doubt})' if doubt else ''}."
+    return f"{title} with ELMo reaches the baseline trained on all the data {needed}{f' ({doubt})' if doubt else ''}."
 
 
 def _enough_epochs(title: str, row: Figures) -> str | None:
@@ -147,8 +147,9 @@ def _enough_epochs(title: str, row: Figures) -> str | None:
     ran = fmean(len(run["history"]) for run in baseline)
     reached = [next((n for n, dev in enumerate(run["history"], start=1) if dev >= best), None) for run in elmo]
     if missed := sum(one is None for one in reached):
-        return f"{title} with ELMo does not reach the baseline's best on dev in {missed} of {len(reached)} runs."
+        return f"{title} with ELMo does not reach the baseline's best dev score in {missed} of {len(reached)} runs."
     took = fmean(one for one in reached if one is not None)
     return (
-        f"{title}: the baseline is best on dev after {epochs:.3g} of {ran:.3g} epochs; ELMo is there after {took:.3g}."
+        f"{title}: the baseline is best on dev after {epochs:.3g} of {ran:.3g} epochs; ELMo reaches that score after "
+        f"{took:.3g}."
     )

@@ -9,19 +9,19 @@ from polyseme.reproduce.task_runs import LONGEST_STRETCH
 from polyseme.reproduce.titles import TITLES
 
 LINES = (
-    "`polyseme reproduce --data DIR --out REPORT --estimate` says for every part what is to be done and how long it "
-    "takes; without `--estimate` it is done.",
+    "`polyseme reproduce --data DIR --out REPORT --estimate` lists what each part has to measure and how long that "
+    "takes; without `--estimate` it runs.",
     "`--only table1,figure2` chooses parts (table1 to table6, figure1, figure2, perplexity, senses, languages), "
-    "`--task ner` a task in those that train any, `--model` any model that polyseme loads, `--vectors` word vectors, "
-    "`--ask` sentences for Table 4, `--cove` the weights of CoVe for its rows in Tables 5 and 6.",
-    "Stopped at any moment, the same command goes on. A result belongs to the model, the data, the budget and every "
-    "choice that it depends on; a report of one model or budget refuses another. One that is made in parts keeps its "
-    "sentences and its CoVe until others are given.",
-    "`polyseme reproduce --render REPORT/reproduction.json --out PAGE.md` (or `PAGE.html`, or a folder) writes the "
-    "report again from its figures.",
-    "Tables 1 to 3 and both figures share their task models. A run ends at its limit of epochs, or before it where dev "
-    "has not got better for some of them; the network that was best on dev counts. On a share of the data it may have "
-    f"more epochs, up to {LONGEST_STRETCH} times as many, because they are shorter.",
+    "`--task ner` a task in parts that train tasks, `--model` any model that polyseme loads, `--vectors` word "
+    "vectors, `--ask` sentences for Table 4, and `--cove` the weights of CoVe for its rows in Tables 5 and 6.",
+    "You can stop at any moment; the same command continues. Each result is stored with the model, the data, the "
+    "budget and all settings it depends on, so a report refuses another model or budget. A report that is made in "
+    "parts keeps its sentences and its CoVe weights until you pass others.",
+    "`polyseme reproduce --render REPORT/reproduction.json --out PAGE.md` (or `PAGE.html`, or a folder) rewrites "
+    "the report from its figures.",
+    "Tables 1 to 3 and both figures share their task models. A run ends at its limit of epochs, or earlier if the dev "
+    "score stops improving; the network with the best dev score counts. On a share of the data, where epochs are "
+    f"shorter, a run may have up to {LONGEST_STRETCH} times as many.",
 )
 
 
@@ -36,6 +36,6 @@ def guide() -> Section:
     places += [
         ["word senses", SENSES, "semcor and the evaluation sets (.data.xml, .gold.key.txt), index.sense"],
         ["perplexity", HELD_OUT, "plain text"],
-        ["neighbours", ", ".join(TEXTS), "plain text, from the first until there is enough"],
+        ["neighbours", ", ".join(TEXTS), "plain text, read in this order until there is enough"],
     ]
-    return Section("How it is made", [Notes(LINES), budgets, Table(["for", "below DIR", "files"], places)])
+    return Section("How to run it", [Notes(LINES), budgets, Table(["for", "folder in DIR", "files"], places)])

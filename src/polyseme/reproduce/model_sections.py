@@ -19,13 +19,13 @@ MARGIN = 0.5
 
 def table_4(figures: Figures) -> Section:
     """Neighbours of words, and of words in their sentences."""
-    lead = "The nearest neighbours of a word with one vector everywhere, and of a word in its sentence (in brackets)."
+    lead = "The nearest neighbours of a word by static vectors, and of a word in its sentence (in brackets)."
     if figures.get("tokens") == 0:
         lead += " The text has no words."
     elif "tokens" in figures:
         lead += (
-            f" Of the {figures['tokens']:,} tokens ({figures['sentences']:,} sentences) of "
-            f"{', '.join(figures['texts'])}, by the last layer. The paper's sentences are told in our words."
+            f" They are searched among the {figures['tokens']:,} tokens ({figures['sentences']:,} sentences) of "
+            f"{', '.join(figures['texts'])}, by the last layer. The paper's sentences are paraphrased."
         )
     tables = [_static_neighbours(figures), _papers_places(), *_places(figures)]
     return _section("Table 4: nearest neighbours", lead, tables, figures, [_in_common(figures)])
@@ -35,7 +35,7 @@ def _static_neighbours(figures: Figures) -> Table:
     ours = {word: ", ".join(name for name, _ in found) for word, found in (figures.get("static") or {}).items()}
     theirs = {"play": ", ".join(paper.GLOVE_PLAY)}
     rows = [[word, ours.get(word, NONE), theirs.get(word, NONE)] for word in theirs | ours]
-    return Table(["word", "nearest, one vector for each word", PAPER + "nearest in GloVe"], rows)
+    return Table(["word", "nearest, static vectors", PAPER + "nearest in GloVe"], rows)
 
 
 def _papers_places() -> Table:
@@ -67,7 +67,7 @@ def _in_common(figures: Figures) -> str | None:
     if not shared:
         return None
     counts = ", ".join(f"{word} {len(places) or 'none'}" for word, places in shared.items())
-    return f"Nearest places that all sentences of a word share, so that its senses are not told apart: {counts}."
+    return f"Neighbours that all sentences of a word share (none if its senses are told apart): {counts}."
 
 
 def table_5(figures: Figures) -> Section:
@@ -82,16 +82,16 @@ def table_5(figures: Figures) -> Section:
     total = _column(ours, -1)
     last = _last(total)
     notes = [
-        finding("The last layer is better than the first LSTM layer (in the paper by 1.6)",
+        finding("The last layer compared with the first LSTM layer (paper: +1.6)",
                 _ahead(total, last, "biLM, layer 1")),
-        finding("The last layer is better than the first sense (in the paper by 3.1)",
+        finding("The last layer compared with the first sense (paper: +3.1)",
                 _ahead(total, last, "first sense in WordNet")),
-        finding("The last layer is better than static vectors", _ahead(total, last, "static")),
+        finding("The last layer compared with static vectors", _ahead(total, last, "static")),
         _against_the_paper(total) if sets[-1:] == ["ALL"] else None,
     ]  # fmt: skip
     lead = (
-        "F1 of the nearest sense: the mean vector of each sense in SemCor, by cosine; the first sense of WordNet where "
-        "a lemma was not seen."
+        "F1 of the nearest sense, by cosine with the mean vector of each sense in SemCor. A lemma that SemCor lacks "
+        "gets WordNet's first sense."
     )
     if kinds:
         lead += " Words: " + ", ".join(f"{name} {first[name]['words']:,}" for name in sets) + "."
@@ -114,16 +114,16 @@ def table_6(figures: Figures) -> Section:
     rows = _beside(ours, paper.TAGS, len(splits))
     total = _column(ours, -1)
     notes = [
-        finding("The first LSTM layer is better than the last (in the paper by 0.5)",
+        finding("The first LSTM layer compared with the last (paper: +0.5)",
                 _ahead(total, "biLM, layer 1", _last(total))),
-        finding("The first LSTM layer is better than the most frequent tag of a word",
+        finding("The first LSTM layer compared with the most frequent tag of a word",
                 _ahead(total, "biLM, layer 1", "most frequent tag")),
-        finding("The first LSTM layer is better than static vectors", _ahead(total, "biLM, layer 1", "static")),
+        finding("The first LSTM layer compared with static vectors", _ahead(total, "biLM, layer 1", "static")),
         _few_numbers(total),
     ]  # fmt: skip
     where = f" on {figures['data']}" if "data" in figures else ""
     lead = (
-        f"Accuracy of a linear classifier on one layer, for the tags of the Penn Treebank{where}; the paper: WSJ, test."
+        f"Accuracy of a linear classifier on one layer, for Penn Treebank tags{where}. The paper used the WSJ test set."
     )
     table = Table(["vectors", *(splits or ["here"]), PAPER + "test"], rows)
     return _section("Table 6: parts of speech", lead, [table], figures, notes)
@@ -135,12 +135,12 @@ def perplexity(figures: Figures) -> Section:
     if "forward" in figures:
         row = [figures["text"], *(f"{figures[key]:.1f}" for key in ("forward", "backward", "average"))]
         row += [f"{figures['tokens']:,}", f"{figures['vocabulary']:,}", f"{100 * figures['unknown_rate']:.2f} %"]
-        head = ["text", "forward", "backward", "average", "tokens", "words of the softmax", "unknown"]
+        head = ["text", "forward", "backward", "average", "tokens", "words in the softmax", "unknown"]
         blocks.append(Table([*head, PAPER + "average"], [[*row, f"{paper.PERPLEXITY:g}"]]))
     start = "one fixed state" if figures.get("state") == "warm" else "the zero state"
     lead = (
         f"Perplexity on held-out text with the full softmax, each sentence from {start}. The paper's is on the 1 "
-        "Billion Word Benchmark; perplexities of other texts and vocabularies cannot be compared."
+        "Billion Word Benchmark; perplexities on different texts and vocabularies cannot be compared."
     )
     return _section("Perplexity", lead, blocks, figures)
 
@@ -158,11 +158,11 @@ def senses(figures: Figures) -> Section:
         blocks = [draw_senses(figures["layers"]), Table(head, rows)]
     count = f" of {figures['words']} words" if "words" in figures else ""
     lead = (
-        f"Mean cosine of two uses{count} in the same sense and in two senses, layer by layer; the sentences come with "
-        "polyseme. The last column counts triplets (a use, one in the same sense, one in another), of which half are "
-        "right by chance. The token layer knows the word alone, so all uses are equal there."
+        f"Mean cosine of two uses{count}, in the same sense and in two senses, layer by layer. The sentences come with "
+        "polyseme. The last column counts triplets (a use, another in the same sense, one in a different sense); "
+        "half of them are right by chance. The token layer sees only the word, so all uses are equal there."
     )
-    return _section("How far two senses lie apart", lead, blocks, figures)
+    return _section("How far apart two senses are", lead, blocks, figures)
 
 
 def languages(figures: Figures) -> Section:
@@ -182,7 +182,7 @@ def languages(figures: Figures) -> Section:
         width = max(len(row) for row in rows)
         head += [layer_title(number) for number in range(width - len(head))]
         blocks = [draw_tags(there), Table(head, [row + [NONE] * (width - len(row)) for row in rows])]
-    lead = "Accuracy of a linear classifier on one layer, universal parts of speech, in per cent."
+    lead = "Accuracy of a linear classifier on one layer, universal parts of speech, in percent."
     notes = [_against_most_frequent(there, 1), _against_most_frequent(there, 2), *absent(figures, LANGUAGES)]
     return section_of("English, Korean, Chinese", lead, blocks, notes)
 
@@ -261,7 +261,7 @@ def _against_the_paper(total: Mapping[str, float]) -> str | None:
     if not behind:
         return None
     shown = ", ".join(f"{name.removeprefix('biLM, ')} {signed(difference)}" for name, difference in behind.items())
-    return f"Against the paper's layers, on the same sets: {shown}."
+    return f"Compared with the paper's layers, on the same sets: {shown}."
 
 
 def _few_numbers(total: Mapping[str, float]) -> str | None:
@@ -270,7 +270,7 @@ def _few_numbers(total: Mapping[str, float]) -> str | None:
     if difference is None or difference >= 0:
         return None
     return (
-        f"Static vectors are below the most frequent tag of a word by {-difference:.1f}: a linear classifier has few "
-        "numbers to tell all words apart by (glove-6b-50d: 50, and nothing of capital letters), where the tag of each "
-        "word is looked up."
+        f"Static vectors are below the most frequent tag of a word by {-difference:.1f}: a linear classifier has too "
+        "few numbers to tell all words apart (glove-6b-50d: 50, without capital letters), while the most frequent tag "
+        "is looked up for each word."
     )

@@ -28,7 +28,9 @@ def render(path: Path, out: Path) -> list[Path]:
     try:
         document = report(results)
     except (LookupError, AttributeError, TypeError, ValueError) as error:  # JSON, but not of our making
-        raise InputError(f"{path} is damaged: its figures are not as polyseme reproduce writes them") from error
+        raise InputError(
+            f"{path} is damaged: its figures are not in the form that polyseme reproduce writes"
+        ) from error
     if out.suffix == ".md":
         return write_markdown(document, out)
     if out.suffix == ".html":
@@ -80,8 +82,7 @@ def _about(results: Results, unfinished: Sequence[str]) -> Section:
     """What was run, with which model, and what was not; parts go by their titles."""
     lines = [
         'The tables and figures of "Deep contextualized word representations" (Peters et al., 2018), measured by '
-        "`polyseme reproduce`, beside the paper's figures. The notes take up the paper's claims, and say for which "
-        "rows they hold here.",
+        "`polyseme reproduce`, next to the paper's figures. The notes state for which rows the paper's claims hold.",
     ]
     model, budget = results.get("model"), results.get("budget")
     if model is None or budget is None:
@@ -90,14 +91,14 @@ def _about(results: Results, unfinished: Sequence[str]) -> Section:
     seen = f", {model['tokens_seen'] / 1e6:,.0f} million tokens seen in training" if model["tokens_seen"] else ""
     lines += [
         f"Model: {model['name']}, {model['layers']} LSTM layers of {model['width']} numbers{seen} (fingerprint "
-        f"`{model['fingerprint'][:12]}`). The paper's: 2 layers of 1,024 numbers, trained on the 1 Billion Word "
+        f"`{model['fingerprint'][:12]}`). The paper's model: 2 layers of 1,024 numbers, trained on the 1 Billion Word "
         "Benchmark.",
-        f"Budget {budget}: {about}. Static vectors, beside ELMo and as a baseline: {results['static']}.",
-        "± is the standard deviation over seeds; where there is one seed, small differences say little.",
+        f"Budget {budget}: {about}. Static vectors, in addition to ELMo and as a baseline: {results['static']}.",
+        "± is the standard deviation over seeds; with one seed, small differences mean little.",
     ]
     if unfinished:
         names = ", ".join(title.split(":")[0] for title in unfinished)
-        lines.append(f"Not complete yet, and marked where they stand: {names}.")
+        lines.append(f"Not complete yet (marked below): {names}.")
     return Section("What was run", lines)
 
 

@@ -100,7 +100,7 @@ class Reproduction:
         if failed := self.bench.shelf.failures:
             first = next(iter(failed.values()))
             raise JobError(
-                f"{len(failed)} of {len(todo)} measurements failed; the report says which (the first: {first})"
+                f"{len(failed)} of {len(todo)} measurements failed; the report lists them (the first: {first})"
             )
         return written
 
@@ -130,7 +130,7 @@ class Reproduction:
         try:
             before = belongings(read_results(path))
         except InputError as problem:
-            raise JobError(f"{path} cannot be gone on with: {problem}; delete it, or choose another folder") from None
+            raise JobError(f"{path} cannot be continued: {problem}; delete it, or choose another folder") from None
         what, remedy = (
             f"{self.bench.out} holds a report of other figures",
             "choose another folder",

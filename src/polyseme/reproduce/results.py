@@ -32,7 +32,7 @@ class Asked:
         found = read_results(path)
         questions, cove = found.get("questions", []), found.get("cove")
         if not isinstance(questions, list) or not all(isinstance(one, str) for one in questions):
-            raise InputError(f"{path} is damaged: its questions are no list of sentences; delete it")
+            raise InputError(f"{path} is damaged: its questions are not a list of sentences; delete it")
         return cls(tuple(questions), cove)
 
 

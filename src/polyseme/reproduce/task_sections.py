@@ -23,13 +23,13 @@ from polyseme.reproduce.titles import EXAMPLES, TITLES
 Figures = Mapping[str, Any]
 
 STILL_LEARNING = (
-    "A network that is best in its last epoch may not have learned all it can, so gains are partly how fast a model "
-    "learns, and not only how far it gets."
+    "A network that is best in its last epoch may still be improving, so the gains partly measure how fast a model "
+    "learns, not only how good it gets."
 )
 
 
 def table_1(figures: Figures) -> Section:
-    """Baseline and ELMo, and how much of the baseline's error ELMo takes away."""
+    """Baseline and ELMo, and how much of the baseline's error ELMo removes."""
     rows, pairs = [], {}
     for task, theirs in paper.TABLE_1.items():
         row = row_of(figures, task)
@@ -45,9 +45,9 @@ def table_1(figures: Figures) -> Section:
         ])  # fmt: skip
     head = ["task", "score, data", "baseline", "+ ELMo", "gain", "less error", "seeds"]
     head += [PAPER + name for name in ("best before", "baseline", "+ ELMo", "gain / less error")]
-    lead = "Task models without ELMo and with it. Less error is the share of the baseline's error that ELMo takes away."
+    lead = "Task models without ELMo and with it. Less error is the share of the baseline's errors that ELMo removes."
     notes = [
-        compare("ELMo is better than the baseline (in the paper for 6 of 6)", pairs),
+        compare("ELMo is better than the baseline (paper: 6 of 6)", pairs),
         _elmo_at(figures),
         _ended(figures, STILL_LEARNING),
         _trained_on(figures),
@@ -58,12 +58,12 @@ def table_1(figures: Figures) -> Section:
 
 
 def table_2(figures: Figures) -> Section:
-    """Which layers, and how far their weights may part."""
+    """Which layers, and how far their weights may differ."""
     columns = {"baseline": "baseline", "last": "last layer", "lambda_1": "all, λ = 1", "lambda_0.001": "all, λ = 0.001"}
     found = _found(figures, columns)
     notes = [
-        compare("All layers (λ = 0.001) beat the last one (paper: 3 of 3)", _pairs(found, "lambda_0.001", "last")),
-        compare("Layers that may differ (λ = 0.001) beat near-even ones (λ = 1; paper: 3 of 3)",
+        compare("All layers (λ = 0.001) beat the last layer (paper: 3 of 3)", _pairs(found, "lambda_0.001", "last")),
+        compare("A free mix (λ = 0.001) beats a nearly even one (λ = 1; paper: 3 of 3)",
                 _pairs(found, "lambda_0.001", "lambda_1")),
         compare("The last layer alone beats the baseline (paper: 3 of 3)", _pairs(found, "last", "baseline")),
         _elmo_at(figures),
@@ -71,7 +71,7 @@ def table_2(figures: Figures) -> Section:
         *absent(figures, TITLES),
     ]  # fmt: skip
     lead = (
-        "Dev scores with the last layer of the biLM, and with a learned mix of all; λ pulls the mix towards the mean."
+        "Dev scores with the last layer of the biLM, and with a learned mix of all layers; λ pulls the mix to the mean."
     )
     return section_of("Table 2: which layers", lead, [_side_by_side(figures, found, columns, paper.TABLE_2)], notes)
 
@@ -88,7 +88,7 @@ def table_3(figures: Figures) -> Section:
         _ended(figures),
         *absent(figures, TITLES),
     ]
-    lead = "Dev scores with ELMo joined to the task's input, to the output of its encoder, or to both."
+    lead = "Dev scores with ELMo added to the task's input, to the output of its encoder, or to both."
     return section_of(
         "Table 3: where ELMo enters", lead, [_side_by_side(figures, found, columns, paper.TABLE_3)], notes
     )
@@ -145,8 +145,8 @@ def _ended(figures: Figures, meaning: str = "") -> str | None:
     at_limit = sum(run["epochs"] >= limit for run, limit in runs)
     best_last = sum(run["epochs"] == run["best_epoch"] for run, _ in runs)
     said = (
-        f"Of {len(runs)} training runs {at_limit} ended at their limit of epochs; in {best_last or 'none'} the last "
-        "epoch was the best on dev."
+        f"Of {len(runs)} training runs, {at_limit} ended at their limit of epochs; {best_last or 'none'} had the best "
+        "dev score in the last epoch."
     )
     return f"{said} {meaning}" if meaning and best_last else said
 
@@ -187,14 +187,14 @@ def _sets(figures: Figures) -> str | None:
     """Whose data may be others than the paper's."""
     if not any(row_of(figures, task) for task in figures):
         return None
-    return f"{paper.SETS} Scores on other sets, or on parts of these, cannot be compared with it; gains can, with care."
+    return f"{paper.SETS} Scores on other sets, or on parts of these, cannot be compared; gains can, with care."
 
 
 def _trained_on(figures: Figures) -> str | None:
     """How many examples each task had, beside those of the paper's set where it is known."""
     runs = {task: row_of(figures, task).get("baseline") for task in TITLES}
     found = {task: run["examples"]["train"] for task, all_of_it in runs.items() for run in done(all_of_it)}
-    theirs = {task: f" (the paper's set {count:,})" for task, count in paper.TRAINED_ON.items()}
+    theirs = {task: f" (in the paper {count:,})" for task, count in paper.TRAINED_ON.items()}
     shown_counts = ", ".join(
         f"{TITLES[task]} {count:,} {EXAMPLES[task]}{theirs.get(task, '')}" for task, count in found.items()
     )
