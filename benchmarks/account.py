@@ -28,7 +28,7 @@ BEFORE = "7d4ffb5"
 NEW = {
     "a compiled kernel, and an engine without PyTorch": (
         "kernel/* engine/compiled* engine/weights.py engine/about.py engine/state.py engine/word_table.py "
-        "engine/blas.py nn/*_kernel.py nn/device_engine.py nn/numpy_weights.py device.py formats/reloadable.py"
+        "engine/blas.py nn/*_kernel.py nn/device_engine.py nn/numpy_weights.py formats/reloadable.py"
     ),
     "PyTorch files read without PyTorch, int8 and bfloat16 on disk": (
         "formats/torch_file.py formats/plain_pickle.py formats/bfloat16.py formats/rounded_rows.py "
@@ -43,19 +43,18 @@ NEW = {
         "senses/sense.py senses/uses.py senses/collect.py senses/sense_names.py senses/sense_page.py "
         "senses/sense_picture.py senses/shift* senses/text_shift.py senses/neighbours_by.py senses/labelled.py "
         "senses/triplets.py senses/shipped.py index/stored_places.py lm/substitute_vectors.py lm/largest.py "
-        "cli/senses.py cli/shift.py likeness.py"
+        "cli/senses.py cli/shift.py"
     ),
     "surprisal by word, unknown words, tables of scores": (
         "lm/scored_words.py lm/word_probabilities.py cli/score_output.py"
     ),
     "Korean morphemes, tokenisers of your own, scripts hardly seen": (
-        "text/korean.py text/linear_tagger.py text/units.py text/eojeol.py text/own_tokenizer.py text/unfamiliar.py "
-        "text/languages.py text/composed.py prepared_text.py"
+        "text/korean.py text/linear_tagger.py prepared_text.py"
     ),
     "plugins, and names that are imported when used": "plugins.py lazy.py extras.py formats/added.py",
     "settings checked by their annotations, with a schema": "settings.py",
     "embed: pipes, .npy, .jsonl, columns, processes": (
-        "embed/pipe.py embed/npy.py embed/jsonl.py embed/kept.py embed/processes.py text_input.py pooling.py"
+        "embed/pipe.py embed/npy.py embed/jsonl.py embed/kept.py embed/processes.py pooling.py"
     ),
     "training in several processes": "cli/launch.py pretrain/distributed.py pretrain/training/distributed.py",
     "tagging, text and pair tasks, learned vectors, one protocol": (
@@ -91,7 +90,7 @@ OLD = {
     "corpus and training": "pretrain/* cli/prepare.py cli/pretrain.py cli/finetune.py",
     "the network": "nn/* bilm_config.py formats/run_file.py",
     "the engine, Elmo and Encoding": (
-        "engine/* elmo.py encoding.py mixing.py sentence_reader.py target.py card_choices.py"
+        "engine/* elmo.py encoding.py mixing.py sentence_reader.py"
     ),
     "formats": "formats/* cli/convert.py cli/info.py",
     "text": "text/*",

@@ -32,12 +32,12 @@ from polyseme.formats.bundled import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place
+from polyseme.prepared_text import read_target
 from polyseme.senses.labelled import AmbiguousWord, read_senses
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import SenseMap, map_occurrences
 from polyseme.senses.shipped import shipped_text
 from polyseme.senses.uses import read_uses
-from polyseme.target import read_target
 from polyseme.text.tokenization import language_code
 
 ROOT = Path(__file__).parents[1]

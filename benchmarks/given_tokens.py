@@ -20,7 +20,7 @@ from polyseme.elmo import Elmo
 from polyseme.probes.frozen import BiLMVectors, Floats, Tokens
 from polyseme.reproduce.knowledge import measure_probe, read_splits
 from polyseme.tasks.data_files import find_data
-from polyseme.text.units import part_words
+from polyseme.text.tokenization import part_words
 from shared_data import DATA
 
 RESULTS = Path(__file__).parent / "results/given_tokens.json"

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from polyseme.prepared_text import read_target
 from polyseme.senses.labelled import read_senses
-from polyseme.target import read_target
 from polyseme.text.korean import CONTEXT, find_morpheme_ends, may_part, reading
 from polyseme.text.linear_tagger import raw_codes, read_codes
 from polyseme.text.tokenization import split_text

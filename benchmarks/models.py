@@ -21,7 +21,6 @@ from pathlib import Path
 import torch
 
 from models_page import write_page
-from polyseme.card_choices import State
 from polyseme.elmo import Elmo
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
@@ -30,6 +29,7 @@ from polyseme.probes.frozen import BiLMVectors, FrozenVectors, TableVectors
 from polyseme.reproduce import knowledge
 from polyseme.reproduce.budgets import FIVE_SETS
 from polyseme.reproduce.knowledge import Figures
+from polyseme.sentence_reader import State
 from polyseme.tasks.data_files import find_data
 from polyseme.tasks.treebank import TagColumn, TaggedSentence
 from polyseme.text.readers import read_documents

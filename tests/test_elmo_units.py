@@ -11,7 +11,7 @@ from helpers.small_lms import small_lm
 from polyseme.elmo import Elmo
 from polyseme.index.vector_index import Index
 from polyseme.lm.scoring import score
-from polyseme.text.units import part_words
+from polyseme.text.tokenization import part_words
 
 TEXT = "어부들은 작은 배를 탔다. 배가 고팠다."
 WORDS = ["어부들은", "작은", "배를", "탔다", "."]

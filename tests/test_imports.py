@@ -44,8 +44,7 @@ PLACE = {name: place for place, names in enumerate(LAYERS) for name in names}
 
 #: Files of the top folder that belong to a layer of another name.
 PARTS = {
-    **dict.fromkeys(("device", "encoding", "mixing", "pooling", "target", "text_input"), "elmo"),
-    **dict.fromkeys(("card_choices", "likeness", "prepared_text", "sentence_reader"), "elmo"),
+    **dict.fromkeys(("encoding", "mixing", "pooling", "prepared_text", "sentence_reader"), "elmo"),
     **dict.fromkeys(("languagechange", "mteb", "sklearn", "spacy"), "adapters"),
     "__main__": "cli",
 }

@@ -15,8 +15,8 @@ from helpers.paths import ROOT
 from models_page import MODELS, card_table
 from polyseme import Elmo
 from polyseme.demo.chosen_words import pair_of
+from polyseme.prepared_text import read_target
 from polyseme.pretrain.toy import TOY_TEXT
-from polyseme.target import read_target
 from readme import figures
 
 PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))

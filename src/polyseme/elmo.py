@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args, overload
 
 from polyseme.bilm_config import BiLMConfig
-from polyseme.card_choices import WARM_TEXT, State, card_language, card_mix, card_state, warm_text
-from polyseme.device import choose_device
 from polyseme.encoding import Encoding, Floats
 from polyseme.engine.state import ReadingState
 from polyseme.engine.weights import Precision
@@ -24,17 +22,22 @@ from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
 from polyseme.jobs.progress import Report, Work, windows, working
-from polyseme.likeness import layer_cosines
 from polyseme.mixing import Mix, mix_weights
-from polyseme.pooling import OccurrenceVectors, Pool, text_vectors, word_vectors
-from polyseme.prepared_text import Preparation, PreparedText
-from polyseme.sentence_reader import SentenceReader, make_engine
-from polyseme.text.languages import known_language
-from polyseme.text.own_tokenizer import Language
-from polyseme.text.tokenization import Sentence
-from polyseme.text.units import PartedWords
+from polyseme.pooling import OccurrenceVectors, Pool, layer_cosines, text_vectors, word_vectors
+from polyseme.prepared_text import Item, Preparation, PreparedText, Texts, checked_list, checked_sentence, checked_text
+from polyseme.sentence_reader import (
+    WARM_TEXT,
+    SentenceReader,
+    State,
+    card_language,
+    card_mix,
+    card_state,
+    choose_device,
+    make_engine,
+    warm_text,
+)
+from polyseme.text.tokenization import Language, PartedWords, Sentence, known_language
 from polyseme.text.vocabulary import Vocabulary
-from polyseme.text_input import Item, Texts, checked_list, checked_sentence, checked_text
 
 if TYPE_CHECKING:
     from torch import Tensor

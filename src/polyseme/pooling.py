@@ -1,4 +1,4 @@
-"""One vector for each text, or for each occurrence of a word: matrices that other programs take as they are."""
+"""One vector for each text, or for each occurrence of a word, as matrices that other programs take; how alike two are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from polyseme.encoding import Encoding, Floats, unit
 from polyseme.errors import ConfigError, InputError
 from polyseme.jobs.progress import Report, working
-from polyseme.text_input import checked_list
+from polyseme.prepared_text import checked_list, read_target, shown
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -94,3 +94,23 @@ def _checked_vector(vector: Floats, shape: tuple[int, ...]) -> Floats:
             f"the function given as pool returned the shape {list(np.shape(vector))} where {list(shape)} was expected"
         )
     return vector
+
+
+def layer_cosines(elmo: Elmo, first: str, second: str) -> Floats:
+    """[L+1]"""
+    a, b = _marked_vectors(elmo, first), _marked_vectors(elmo, second)
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    cosines: Floats = (a * b).sum(axis=1) / np.maximum(norms, np.finfo(np.float32).tiny)
+    return cosines
+
+
+def _marked_vectors(elmo: Elmo, marked: str) -> Floats:
+    """The mean of the marked tokens in every layer; of all tokens where none is marked. [L+1, W]"""
+    text, span = read_target(marked)
+    encoding = elmo.encode(text)
+    begin, end = span or (0, len(text))
+    inside = (encoding.offsets[:, 0] < end) & (encoding.offsets[:, 1] > begin)  # [N]
+    if not inside.any():
+        raise InputError(f"nothing to compare in {shown(marked)}: it has no word there")
+    mean: Floats = encoding.layers[:, inside].mean(axis=1, dtype=np.float32)
+    return mean

@@ -1,25 +1,151 @@
-"""A text on its way into a model: split into sentences of tokens, and waiting for what the model says of them."""
+"""A text on its way into a model: checked at the door, split into sentences of tokens, waiting for what the model says.
+
+People hand in a list, a tuple, a numpy array, a pandas or polars column. A target word is marked in its sentence with
+brackets: "Live in the [present]." Text in a script that a model has hardly seen is told apart: Chinese read by an
+English model gives vectors that mean nothing.
+"""
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, lru_cache
+from itertools import chain, islice
+from typing import Any, Protocol
+from unicodedata import name
 
 import numpy as np
 import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
-from polyseme.card_choices import card_language
 from polyseme.encoding import Encoding, Floats, joined_offsets, place_words, pool_units
+from polyseme.errors import InputError
 from polyseme.formats.model import StoredModel
-from polyseme.text.own_tokenizer import Language, language_name
-from polyseme.text.tokenization import Sentence, split_text
-from polyseme.text.unfamiliar import LETTERS, Familiar
-from polyseme.text.units import PartedWords, Units, part_words
-from polyseme.text_input import Item, checked_sentence, checked_text
+from polyseme.sentence_reader import card_language
+from polyseme.text.characters import composed
+from polyseme.text.tokenization import Language, PartedWords, Sentence, Units, language_name, part_words, split_text
+
+WORDS = 5000  # of the vocabulary that are looked at: the most frequent ones
+LETTERS = 40  # of a text that are looked at
+FEWEST = 5  # letters that are worth a remark
+HARDLY = 0.001  # of the vocabulary's letters
+_MARKED = re.compile(r"\[([^\[\]]+)\]")
+
+
+@lru_cache(maxsize=65536)
+def script_of(character: str) -> str | None:
+    """ "LATIN", "HANGUL", "HAN" …; None for what is no letter."""
+    first = name(character, "").split(" ", 1)[0].split("-")[0] if character.isalpha() else ""
+    return "HAN" if first in ("CJK", "IDEOGRAPHIC") else first or None
+
+
+class Familiar:
+    """The scripts of a model's vocabulary, and how much of it each is."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        counts = Counter(script for word in islice(words, WORDS) for script in map(script_of, word) if script)
+        total = sum(counts.values())
+        self.scripts = {script for script, count in counts.items() if count >= HARDLY * total}
+
+    def stranger(self, text: str) -> str | None:
+        """The script that most letters at the beginning of a text have, if the model has hardly seen it."""
+        if not self.scripts:
+            return None
+        found = islice((script for script in map(script_of, composed(text[: 20 * LETTERS])) if script), LETTERS)
+        counts = Counter(found)
+        if counts.total() < FEWEST:
+            return None
+        script, count = counts.most_common(1)[0]
+        return script.title() if script not in self.scripts and 2 * count > counts.total() else None
+
+
+class TextColumn(Protocol):
+    """A column of a table, such as a pandas or polars Series."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def to_list(self) -> list[Any]: ...
+
+
+#: A text, or a sentence that is split into tokens already.
+Item = str | Sequence[str]
+Texts = list[str] | tuple[str, ...] | npt.NDArray[Any] | TextColumn
+
+
+def checked_list(items: object, what: str) -> list[Any]:
+    """The items as a list; InputError for what is no list of ``what``."""
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+        raise InputError(f"a list of {what} was expected, but {shown(items)} is of type {type(items).__name__}")
+    if hasattr(items, "columns"):  # a table, which would give the names of its columns
+        raise InputError(f"a list of {what} was expected, but a {type(items).__name__} was given; give one column")
+    return list(items)
+
+
+def checked_text(text: object) -> str:
+    """A text is a string; numpy's strings become plain ones."""
+    if isinstance(text, str):
+        return str(text)
+    if text is None or (isinstance(text, float | np.floating) and np.isnan(text)) or type(text).__name__ == "NAType":
+        raise InputError(f'a text is missing ({text}); drop it, or fill it with ""')
+    raise InputError(f"a text should be a string, but {shown(text)} is of type {type(text).__name__}")
+
+
+def checked_sentence(sentence: object) -> list[str]:
+    """A sentence is a sequence of tokens, and a token a string."""
+    if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
+        raise InputError(
+            f"a sentence should be a list of tokens, but {shown(sentence)} is of type {type(sentence).__name__}; "
+            "use encode for text that is not split"
+        )
+    tokens = list(sentence)
+    for token in tokens:
+        if not isinstance(token, str):
+            raise InputError(f"a token should be a string, but {shown(token)} is of type {type(token).__name__}")
+    if tokens and not tokens[-1]:
+        raise InputError(
+            f"the sentence {shown(tokens)} ends with an empty token, as padding for TensorFlow Hub does, and a model "
+            "would read it as a word; leave such tokens out"
+        )
+    return Units(tokens) if isinstance(sentence, Units) else tokens
+
+
+def shown(value: object) -> str:
+    """A value for a message, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def read_target(text: str) -> tuple[str, tuple[int, int] | None]:
+    """The text without the brackets, and where the marked words stand in it; None where nothing is marked.
+
+    >>> read_target("Live in the [present].")
+    ('Live in the present.', (12, 19))
+    """
+    if not isinstance(text, str):
+        raise InputError(f"a text should be a string, but {text!r} is of type {type(text).__name__}")
+    marks = list(_MARKED.finditer(text))
+    if not marks:
+        return text, None
+    if len(marks) > 1:
+        words = ", ".join(mark.group() for mark in marks)
+        raise InputError(f"one target was expected in brackets, but {len(marks)} are marked: {words}")
+    (mark,) = marks
+    plain = text[: mark.start()] + mark.group(1) + text[mark.end() :]
+    return plain, (mark.start(), mark.end() - 2)
+
+
+def split_at_target(text: str) -> tuple[str, str, str]:
+    """What stands before the marked words, these, and what stands behind them; nothing is marked: all is before them.
+
+    >>> split_at_target("Live in the [present].")
+    ('Live in the ', 'present', '.')
+    """
+    plain, span = read_target(text)
+    begin, end = span or (len(plain), len(plain))
+    return plain[:begin], plain[begin:end], plain[end:]
 
 
 class UnfamiliarScript(UserWarning):

@@ -13,7 +13,7 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import MissingExtra
 from polyseme.pooling import Pool, find_pooling, text_vectors
-from polyseme.text_input import checked_list, checked_text
+from polyseme.prepared_text import checked_list, checked_text
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin

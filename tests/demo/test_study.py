@@ -17,8 +17,8 @@ from polyseme.demo.study import Study, flatten, index_text, prove, study
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.index.vector_index import Index
+from polyseme.prepared_text import read_target
 from polyseme.senses.labelled import closeness_of, read_senses, split_halves, target_layers
-from polyseme.target import read_target
 
 EVERY_WORD = [(lang, word) for lang, words in SOME_WORDS.items() for word in words]
 

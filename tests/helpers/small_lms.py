@@ -6,10 +6,10 @@ import numpy as np
 import torch
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.card_choices import State
 from polyseme.elmo import Elmo
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.nn.bilm import BiLM, BiLMState
+from polyseme.sentence_reader import State
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary

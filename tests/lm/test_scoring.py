@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.small_lms import WORDS, small_elmo, small_lm, spelled_out
-from polyseme.card_choices import WARM_TEXT
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.lm import scoring as score_module
 from polyseme.lm.scoring import score, score_stream
+from polyseme.sentence_reader import WARM_TEXT
 
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS[3:]) | st.text("abc", min_size=1), max_size=9), max_size=6)
 

@@ -9,9 +9,9 @@ from itertools import combinations
 
 import pytest
 
+from polyseme.prepared_text import read_target, split_at_target
 from polyseme.senses.labelled import read_senses, split_halves
 from polyseme.senses.shipped import DATA
-from polyseme.target import read_target, split_at_target
 from polyseme.text.tokenization import split_text
 
 LANGUAGES = ("en", "ko", "zh")

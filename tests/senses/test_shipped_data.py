@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
+from polyseme.prepared_text import read_target
 from polyseme.senses.labelled import read_senses
 from polyseme.senses.shipped import DATA
-from polyseme.target import read_target
 from polyseme.text.tokenization import split_text
 
 LANGUAGES = ("en", "ko", "zh")

@@ -9,9 +9,9 @@ from typing import Any
 
 from helpers.paths import ROOT
 from helpers.running_server import Client
-from polyseme.card_choices import card_language
 from polyseme.formats.bundled import bundled_models
 from polyseme.formats.detect import load
+from polyseme.sentence_reader import card_language
 from polyseme.serve.api import QUESTIONS
 from polyseme.serve.limits import Limits
 from polyseme.text.tokenization import language_code

@@ -13,7 +13,7 @@ import pytest
 
 from helpers.explorer_visit import BANK, SECONDS, Visit
 from helpers.running_server import SENTENCES, Client, running, served
-from polyseme.card_choices import State
+from polyseme.sentence_reader import State
 from polyseme.serve.served import Models
 
 

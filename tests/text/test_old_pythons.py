@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from polyseme.text import any_language, chinese, english, eojeol, sentences
+from polyseme.text import any_language, chinese, english, korean, sentences
 
 SINGLE = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 
@@ -36,7 +36,7 @@ def _inner(kind: Any, value: Any) -> list[Any]:
 
 @pytest.mark.parametrize(
     "pattern",
-    [english.TOKEN, eojeol.TOKEN, eojeol.POLITE, chinese.TOKEN, any_language.TOKEN, sentences.EMOTICON],
+    [english.TOKEN, korean.TOKEN, korean.POLITE, chinese.TOKEN, any_language.TOKEN, sentences.EMOTICON],
     ids=["en", "ko", "polite", "zh", "any", "emoticon"],
 )
 def test_only_characters_are_repeated_possessively(pattern: re.Pattern[str]) -> None:

@@ -276,7 +276,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 def test_lines_and_documents_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines_module, "LIMIT_BYTES", 1 << 20)
-    monkeypatch.setattr("polyseme.text.tokenized.LIMIT_BYTES", 1 << 20)
+    monkeypatch.setattr("polyseme.text.readers.LIMIT_BYTES", 1 << 20)
     path = write(tmp_path / "a.txt", "short\n" + "x" * ((1 << 20) + 1))
     assert "line 2 is longer than 1 MB" in refusal(path)
     path = write(tmp_path / "b.txt", "0123456789\n" * 200_000)

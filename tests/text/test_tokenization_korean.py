@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyseme.prepared_text import read_target
 from polyseme.senses.shipped import SENSES
-from polyseme.target import read_target
 from polyseme.text import korean, linear_tagger
 from polyseme.text.linear_tagger import raw_codes
 from polyseme.text.tokenization import split_text

@@ -76,8 +76,8 @@ def _on_command_line(model: str | None, options: str | None, lang: str) -> str:
 
 def _load(console: Console, model: str | None, options: str | None, lang: str) -> Elmo:
     """Load the model, the bundled one unless given, and encode a sentence."""
+    from polyseme.prepared_text import read_target
     from polyseme.senses.labelled import read_senses
-    from polyseme.target import read_target
 
     _title(console, "Text becomes vectors")
     names: dict[str, Any] = {}
@@ -154,7 +154,7 @@ def _show_next(console: Console, lang: str, studies: list[Study]) -> None:
 def _write_vectors(console: Console, elmo: Elmo, chosen: str, folder: Path, studies: list[Study]) -> list[Path]:
     """The sentences of the demo and their vectors as files; ``chosen`` is the model as the command line names it."""
     from polyseme.embed.job import embed_files
-    from polyseme.target import read_target
+    from polyseme.prepared_text import read_target
 
     sentences, vectors = folder / "sentences.txt", folder / "vectors.h5"
     lines = [read_target(answer.example.marked)[0] for study in studies for answer in study.answers]
@@ -213,7 +213,7 @@ def _highlighted(marked: str) -> Text:
     """A sentence whose marked word is in colour instead of in brackets."""
     from rich.text import Text
 
-    from polyseme.target import split_at_target
+    from polyseme.prepared_text import split_at_target
 
     before, word, after = split_at_target(marked)
     return Text.assemble(before, (word, "bold cyan"), after)

@@ -63,11 +63,11 @@ def evaluate(
 
       polyseme evaluate ./my-model wiki.test.tokens --lang whitespace --state carry --json
     """
-    from polyseme.card_choices import card_state
     from polyseme.formats.detect import load
     from polyseme.jobs.progress import working
     from polyseme.pretrain.training.evaluate_files import evaluate_files
     from polyseme.pretrain.training.parallel import on_cores, parallel_threads
+    from polyseme.sentence_reader import card_state
 
     stored = load(model, options=options_file)
     state = state or card_state(stored)

@@ -16,7 +16,7 @@ from polyseme.cli.printing import on_terminal
 from polyseme.cli.score_output import Scored
 
 if TYPE_CHECKING:
-    from polyseme.text_input import Item
+    from polyseme.prepared_text import Item
 
 #: How the name of a file ends; a word that ends so is not taken for a text.
 SUFFIXES = (

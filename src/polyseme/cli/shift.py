@@ -140,7 +140,7 @@ def _print(found: Shift) -> None:
 def _cut(marked: str) -> Text:
     from rich.text import Text
 
-    from polyseme.target import split_at_target
+    from polyseme.prepared_text import split_at_target
 
     before, word, after = split_at_target(marked)
     before = "…" + before[-AROUND:] if len(before) > AROUND else before

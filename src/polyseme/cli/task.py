@@ -196,7 +196,7 @@ def _adapted(
     from polyseme.elmo import Elmo
     from polyseme.reproduce.adapted import adapt_bilm
     from polyseme.settings import with_values
-    from polyseme.text.own_tokenizer import language_name
+    from polyseme.text.tokenization import language_name
 
     elmo = Elmo.from_pretrained(preset.inputs.model, options=preset.inputs.options or None, lang=lang)
 

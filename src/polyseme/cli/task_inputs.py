@@ -38,7 +38,7 @@ def _given(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[str, dic
 
 
 def _kind_of(name: str, task: Task) -> str:
-    from polyseme.text.compression import without_compression
+    from polyseme.text.lines import without_compression
 
     if name == "-":
         return "text"
@@ -56,8 +56,7 @@ def _begins_in_task_format(name: str, task: Task) -> bool:
     from tempfile import TemporaryDirectory
 
     from polyseme.errors import InputError
-    from polyseme.text.compression import open_bytes
-    from polyseme.text.lines import read_lines
+    from polyseme.text.lines import open_bytes, read_lines
 
     with open_bytes(name) as stream:
         lines = _whole_sentences(list(islice(read_lines(stream, name), HEAD)))
@@ -83,8 +82,7 @@ def _whole_sentences(lines: list[str]) -> list[str]:
 
 def _items(name: str, kind: str) -> Iterator[tuple[str, dict[str, Any], Any]]:
     """What the lines of a file hold, each with its place and its number: texts, lists of tokens, or JSON."""
-    from polyseme.text.compression import open_bytes
-    from polyseme.text.lines import read_lines
+    from polyseme.text.lines import open_bytes, read_lines
 
     with open_bytes(name) as stream:
         for number, line in enumerate(read_lines(stream, name), start=1):

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.card_choices import State
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.mixing import mix_weights, mixed
+from polyseme.sentence_reader import State
 
 Floats = npt.NDArray[np.float32]
 

@@ -12,7 +12,7 @@ from polyseme.demo.study import Answer, Study
 from polyseme.encoding import Floats
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.lexicon import Substitute
-from polyseme.target import split_at_target
+from polyseme.prepared_text import split_at_target
 
 WIDTH, HEIGHT, EDGE = 340, 250, 22  # of both pictures
 

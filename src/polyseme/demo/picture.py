@@ -12,8 +12,8 @@ from typing import Any
 from polyseme.demo.study import Study
 from polyseme.errors import MissingExtra
 from polyseme.jobs.atomic import replace_when_complete
+from polyseme.prepared_text import split_at_target
 from polyseme.senses.labelled import read_senses, split_halves
-from polyseme.target import split_at_target
 
 FONT = Path(__file__).parent / "fonts" / "demo-cjk.otf"
 FAMILY = "Polyseme Demo CJK"

@@ -16,7 +16,7 @@ from polyseme.embed.kept import Kind
 from polyseme.embed.passages import Passage, Shard, read_passages
 from polyseme.embed.records import Contents, Record, output_format, rows_of
 from polyseme.errors import ConfigError, InputError
-from polyseme.text.compression import STDIN
+from polyseme.text.lines import STDIN
 from polyseme.text.readers import Document, expand_inputs
 
 if TYPE_CHECKING:

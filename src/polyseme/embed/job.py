@@ -39,7 +39,7 @@ from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.jobs.atomic import exclusive, raise_if_disk_full, refuse_existing, replace_when_complete
 from polyseme.jobs.manifests import describe_input, refuse_other, write_manifest
 from polyseme.jobs.progress import Report, working
-from polyseme.text.compression import STDIN
+from polyseme.text.lines import STDIN
 from polyseme.text.readers import Document, expand_inputs
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from polyseme.embed.jsonl import line_of
 from polyseme.embed.passages import Shard
 from polyseme.embed.records import Contents
 from polyseme.errors import ConfigError
-from polyseme.text.compression import STDIN
+from polyseme.text.lines import STDIN
 from polyseme.text.readers import expand_inputs
 
 if TYPE_CHECKING:

@@ -26,13 +26,13 @@ from polyseme.embed.records import Contents, Record, output_format
 from polyseme.errors import ConfigError, JobError, MissingExtra, PolysemeError
 from polyseme.jobs.atomic import exclusive, partial_path, put_in_place
 from polyseme.jobs.manifests import write_manifest
-from polyseme.text.compression import STDIN
-from polyseme.text.own_tokenizer import Language
+from polyseme.text.lines import STDIN
 from polyseme.text.readers import expand_inputs
+from polyseme.text.tokenization import Language
 
 if TYPE_CHECKING:
-    from polyseme.card_choices import State
     from polyseme.elmo import Elmo
+    from polyseme.sentence_reader import State
 
 try:
     import ray

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from polyseme.export.javascript_regex import javascript_regex
-from polyseme.text import any_language, chinese, english, eojeol, korean, sentences
-from polyseme.text.own_tokenizer import added_tokenizer
-from polyseme.text.tokenization import BUILT_IN
+from polyseme.text import any_language, chinese, english, korean, sentences
+from polyseme.text.tokenization import BUILT_IN, added_tokenizer
 
 _WORDS = {
     "en": english.TOKEN,
-    "ko": eojeol.TOKEN,
-    "ko-eojeol": eojeol.TOKEN,
+    "ko": korean.TOKEN,
+    "ko-eojeol": korean.TOKEN,
     "zh": chinese.TOKEN,
     "protein": re.compile(r"\S"),
     "whitespace": re.compile(r"\S+"),
@@ -53,7 +52,7 @@ def _sentence_ends(lang: str) -> dict[str, Any]:
         "unspaced": "".join(sorted(sentences.UNSPACED)),
         "closing": "".join(sorted(sentences.CLOSING)),
         "emoticon": javascript_regex(sentences.EMOTICON),
-        "polite": javascript_regex(eojeol.POLITE) if lang.startswith("ko") else None,
+        "polite": javascript_regex(korean.POLITE) if lang.startswith("ko") else None,
     }
 
 

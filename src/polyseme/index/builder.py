@@ -48,7 +48,7 @@ from polyseme.jobs.manifests import (
     write_manifest,
 )
 from polyseme.jobs.progress import Report, working
-from polyseme.text.compression import STDIN
+from polyseme.text.lines import STDIN
 from polyseme.text.readers import Document, expand_inputs, read_documents
 
 if TYPE_CHECKING:

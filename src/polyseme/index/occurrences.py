@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polyseme.text.units import Units
+from polyseme.text.tokenization import Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,8 +40,8 @@ from polyseme.index.stored_places import StoredPlaces
 from polyseme.jobs.manifests import refuse_other
 from polyseme.jobs.progress import Report
 from polyseme.lm.places import find_place
+from polyseme.prepared_text import Item
 from polyseme.text.readers import Document
-from polyseme.text_input import Item
 
 if TYPE_CHECKING:
     from polyseme.senses.uses import Readout

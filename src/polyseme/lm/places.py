@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import InputError
-from polyseme.target import read_target
+from polyseme.prepared_text import read_target
 from polyseme.text.tokenization import Sentence
 
 

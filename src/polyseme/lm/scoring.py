@@ -26,9 +26,8 @@ from polyseme.jobs.progress import windows
 from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.lm.outputs import read
 from polyseme.lm.word_probabilities import predict
-from polyseme.prepared_text import PreparedText, bounds_of
+from polyseme.prepared_text import Item, PreparedText, bounds_of
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN
-from polyseme.text_input import Item
 
 if TYPE_CHECKING:
     from polyseme.lm.scored_words import ScoredWord

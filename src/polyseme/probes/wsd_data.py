@@ -14,8 +14,7 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from polyseme.errors import InputError
 from polyseme.tasks.treebank import PENN_SIGNS
-from polyseme.text.compression import open_bytes
-from polyseme.text.lines import read_lines
+from polyseme.text.lines import open_bytes, read_lines
 
 #: The part of speech in a sense key: the digit after "%". Adjectives have two, and count their senses together.
 _POS = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}

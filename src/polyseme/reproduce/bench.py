@@ -13,6 +13,7 @@ from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.jobs.manifests import sha256_of
 from polyseme.lm.places import find_place
+from polyseme.prepared_text import read_target
 from polyseme.probes.cove import CoVeVectors
 from polyseme.probes.frozen import TableVectors
 from polyseme.reproduce.budgets import ReportBudget
@@ -20,7 +21,6 @@ from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing, Shelf
 from polyseme.reproduce.neighbour_questions import QUESTIONS
 from polyseme.reproduce.task_runs import Conditions
-from polyseme.target import read_target
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.vectors.static import PACKAGE, identify_static
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 
-from polyseme.card_choices import State
 from polyseme.elmo import Elmo
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import working
@@ -24,6 +23,7 @@ from polyseme.probes.linear_probe import ProbeChoices, probe_tags
 from polyseme.probes.wsd import SenseScore, evaluate_senses
 from polyseme.probes.wsd_data import find_sense_files, read_sense_sentences
 from polyseme.senses.labelled import SenseReport, read_senses, tell_apart
+from polyseme.sentence_reader import State
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.treebank import MostFrequentTag, TagColumn, TaggedSentence, read_treebank
 from polyseme.text.readers import read_documents

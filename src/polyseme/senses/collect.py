@@ -13,8 +13,8 @@ from polyseme.elmo import Elmo
 from polyseme.embed.passages import Passage, Shard, read_passages
 from polyseme.index.occurrences import Occurrence
 from polyseme.jobs.progress import working
+from polyseme.prepared_text import Item
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
-from polyseme.text_input import Item
 
 #: Sentences beyond this many tokens are left out: what stands far away says little, and they are mostly lists.
 LONGEST = 200

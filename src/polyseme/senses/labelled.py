@@ -17,9 +17,9 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats, unit
 from polyseme.errors import ConfigError, InputError
 from polyseme.lm.places import find_place
+from polyseme.prepared_text import read_target
 from polyseme.senses.shipped import SENSES
 from polyseme.senses.triplets import Interval, mean_interval, triplet_accuracy
-from polyseme.target import read_target
 
 
 @dataclass(frozen=True, slots=True)

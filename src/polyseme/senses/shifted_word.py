@@ -17,12 +17,12 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import InputError
 from polyseme.index.occurrences import Occurrence
+from polyseme.prepared_text import Item
 from polyseme.senses.clusters import Labels
 from polyseme.senses.collect import WordSample, as_documents, sample_words
 from polyseme.senses.sense_map import GroupNames, clearest_first, group_uses, places_of
 from polyseme.senses.shift_measures import Measured, ShiftMeasure, measure_shift
 from polyseme.senses.uses import Readout
-from polyseme.text_input import Item
 
 #: Uses of a word that are looked at in each text, unless said otherwise; and that there have to be.
 MOST_USES, LEAST_USES = 100, 5

@@ -13,10 +13,10 @@ from polyseme.encoding import joined_offsets
 from polyseme.errors import PolysemeError
 from polyseme.lm.places import Place, find_place
 from polyseme.mixing import mix_weights
+from polyseme.prepared_text import read_target
 from polyseme.serve.fields import Fields
 from polyseme.serve.limits import Limits, Refusal
 from polyseme.serve.served import ServedModel
-from polyseme.target import read_target
 from polyseme.text.tokenization import Sentence
 
 #: Characters whose splitting may hold up other requests; more of them are split in a thread, which costs more itself.

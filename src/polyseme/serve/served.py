@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from polyseme.card_choices import State
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, MissingExtra
 from polyseme.formats.bundled import bundled_models
@@ -22,6 +21,7 @@ from polyseme.index.vector_index import Index
 from polyseme.lm.lexicon import Lexicon
 from polyseme.senses.sense_map import SenseMap, map_occurrences
 from polyseme.senses.shipped import shipped_text
+from polyseme.sentence_reader import State
 from polyseme.serve.limits import Refusal
 from polyseme.text.tokenization import language_code
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.text.compression import without_compression
+from polyseme.text.lines import without_compression
 
 #: Words in a file's name, by split; CoNLL-2003 calls its dev file testa.
 SPLITS = {

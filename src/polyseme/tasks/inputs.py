@@ -16,18 +16,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from polyseme.card_choices import State
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.nn.dropout import Dropout
 from polyseme.nn.mix import ScalarMix, mix_together, normalise
+from polyseme.sentence_reader import State
 from polyseme.settings import Count, Natural, NotNegative, Share, checked
 from polyseme.tasks.layer_cache import LayerCache
 from polyseme.tasks.parts.spelling import Spelling, SpellingCNN
 from polyseme.tasks.vectors.learned import LearnedWords, TaskWordVectors
 from polyseme.tasks.vectors.static import AUTO, StaticVectors
-from polyseme.text.units import PartedWords
+from polyseme.text.tokenization import PartedWords
 
 Where = Literal["none", "input", "output", "both"]
 #: Word vectors as their file has them; trained with the task from there; or both, side by side.

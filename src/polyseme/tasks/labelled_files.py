@@ -17,7 +17,7 @@ from typing import Any
 
 from polyseme.errors import InputError
 from polyseme.tasks.reading import FileReading
-from polyseme.text.compression import without_compression
+from polyseme.text.lines import without_compression
 
 LABELS = ("label", "gold_label", "class", "category", "sentiment", "topic", "is_duplicate", "target")
 TEXTS = ("text", "sentence", "review", "content", "body", "document")

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyseme.text.compression import open_bytes
-from polyseme.text.lines import numbered_lines
+from polyseme.text.lines import numbered_lines, open_bytes
 from polyseme.text.tokenization import Sentence, split_text
 
 if TYPE_CHECKING:

@@ -18,13 +18,12 @@ from typing import Any
 
 import torch
 
-from polyseme.card_choices import State
-from polyseme.device import choose_device
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
 from polyseme.jobs.atomic import exclusive
 from polyseme.jobs.manifests import describe_input, measure_piece, refuse_other, write_json, write_manifest
 from polyseme.nn.tensorboard_log import open_tensorboard
+from polyseme.sentence_reader import State, choose_device
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import Definition, Preset
@@ -50,8 +49,7 @@ from polyseme.tasks.training import (
 )
 from polyseme.tasks.vectors.learned import LearnedWords
 from polyseme.tasks.vectors.static import AUTO, PACKAGE, STATIC_FILES, identify_static, load_static
-from polyseme.text.own_tokenizer import Language, language_name
-from polyseme.text.tokenization import split_text, word_language
+from polyseme.text.tokenization import Language, language_name, split_text, word_language
 
 LAST, HISTORY, SCORES, PICTURE, LOCK = (
     "last.safetensors",

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from polyseme import __version__
-from polyseme.card_choices import State
 from polyseme.errors import FormatError, InputError
 from polyseme.jobs.manifests import InputFile, Piece, check_piece, read_manifest
+from polyseme.sentence_reader import State
 from polyseme.settings import settings_from
 from polyseme.tasks.definition import TrainingChoices
 from polyseme.tasks.inputs import InputChoices

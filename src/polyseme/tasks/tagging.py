@@ -14,8 +14,8 @@ from polyseme.errors import ConfigError
 from polyseme.jobs.progress import windows
 from polyseme.tasks.text_records import text_record
 from polyseme.tasks.trained_task import Task
+from polyseme.text.any_language import HAN
 from polyseme.text.readers import Document
-from polyseme.text.scripts import HAN
 from polyseme.text.tokenization import Sentence
 
 #: Characters of documents that are tagged together: enough for the engine, few enough for a pipe to flow.

@@ -19,11 +19,11 @@ from typing import Any
 
 import torch
 
-from polyseme.device import choose_device
 from polyseme.elmo import Elmo
 from polyseme.errors import FormatError, InputError, PolysemeError
 from polyseme.jobs.manifests import refuse_other
 from polyseme.jobs.progress import windows
+from polyseme.sentence_reader import choose_device
 from polyseme.tasks.bundled_tasks import find_run
 from polyseme.tasks.definition import Definition, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
@@ -38,8 +38,7 @@ from polyseme.tasks.text_records import text_record
 from polyseme.tasks.training import Workplace, predict
 from polyseme.tasks.vectors.learned import LearnedWords
 from polyseme.tasks.vectors.static import StaticVectors
-from polyseme.text.own_tokenizer import Language, language_name
-from polyseme.text.tokenization import Sentence, split_text
+from polyseme.text.tokenization import Language, Sentence, language_name, split_text
 
 VOCABULARIES, NETWORK = "vocabularies.json", "model.safetensors"
 #: Examples and tokens that are read together: enough for the engine, and memory stays bounded whatever comes in.

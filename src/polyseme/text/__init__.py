@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from polyseme.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from polyseme.text.own_tokenizer import Language as Language
-    from polyseme.text.own_tokenizer import Tokenizer as Tokenizer
+    from polyseme.text.tokenization import Language as Language
     from polyseme.text.tokenization import Sentence as Sentence
+    from polyseme.text.tokenization import Tokenizer as Tokenizer
     from polyseme.text.tokenization import split_text as split_text
 
 _HOME = {
-    "polyseme.text.own_tokenizer": ("Language", "Tokenizer"),
-    "polyseme.text.tokenization": ("Sentence", "split_text"),
+    "polyseme.text.tokenization": ("Language", "Sentence", "Tokenizer", "split_text"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -5,18 +5,65 @@ Byte scheme (bilm-tf, AllenNLP, SeqVec, NLPL)       Unicode scheme (ELMoForManyL
     begin  b1 … bk  end  pad …                          end  c1 … ck  begin  pad …      (swapped: trained like this)
 
 Ids start at 1: row 0 of a model's character table is the zero vector of positions where no token stands.
+
+A character is written in one way: "é" is one code point and not "e" with an accent (Unicode's form NFC). Models have
+learned composed text, and decomposed Hangul is to them another script. So ids are those of the composed token, and text
+is split as if it were composed; tokens and offsets stay those of the text as it was given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from unicodedata import combining, decomposition, is_normalized, normalize
 
 from polyseme.errors import ConfigError
 
+#: Full-width and half-width forms, and what they are forms of.
+_NARROW_AND_WIDE = {
+    code: normalize("NFKC", chr(code))
+    for code in range(0xFF01, 0xFFEF)
+    if decomposition(chr(code)).startswith(("<wide>", "<narrow>"))
+}
 #: Raw ids of the byte scheme; the model sees them plus one.
 SENTENCE_BEGIN, SENTENCE_END, WORD_BEGIN, WORD_END, PADDING = 256, 257, 258, 259, 260
 BYTE_ALPHABET = 261
+
+
+def is_composed(text: str) -> bool:
+    return text.isascii() or is_normalized("NFC", text)
+
+
+def composed(token: str, *, fold_width: bool = False) -> str:
+    """A token in the form that models know; with ``fold_width``, "１２" is "12" too."""
+    if token.isascii():
+        return token
+    if fold_width:
+        token = token.translate(_NARROW_AND_WIDE)
+    return normalize("NFC", token)
+
+
+def compose(text: str) -> tuple[str, list[int]]:
+    """The text composed, and for every character of that, and its end, where it begins in the text as it is."""
+    parts, starts = list[str](), list[int]()
+    begin = 0
+    for end in range(1, len(text) + 1):
+        if end < len(text) and _joins(text[begin:end], text[end]):
+            continue
+        part = normalize("NFC", text[begin:end])
+        parts.append(part)
+        starts += [min(begin + number, end) for number in range(len(part))]
+        begin = end
+    return "".join(parts), [*starts, len(text)]
+
+
+def _joins(before: str, character: str) -> bool:
+    """Whether a character is part of the one before: a mark, or a letter of the same Hangul syllable."""
+    if combining(character):
+        return True
+    if character.isascii():
+        return False
+    return normalize("NFC", before + character) != normalize("NFC", before) + normalize("NFC", character)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from polyseme.text import linear_tagger
+from polyseme.text.any_language import MARK, SYMBOL
 from polyseme.text.linear_tagger import (
     Codes,
     Flags,
@@ -30,7 +31,6 @@ from polyseme.text.linear_tagger import (
     raw_codes,
     sum_votes,
 )
-from polyseme.text.scripts import MARK, SYMBOL
 
 TABLES = Path(__file__).parent / "data" / "chinese.npz"
 LONGEST = 4  # characters of a string in the lexicon

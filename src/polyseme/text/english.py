@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from polyseme.text.scripts import LETTERS, SYMBOL, UNSPACED_WORD
+from polyseme.text.any_language import LETTERS, SYMBOL, UNSPACED_WORD
 
 Span = tuple[int, int]
 

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.errors import ConfigError, InputError
-from polyseme.text.characters import Characters
-from polyseme.text.composed import composed
+from polyseme.text.characters import Characters, composed
 from polyseme.text.vocabulary import UNKNOWN
 
 Ids = npt.NDArray[np.int64]

@@ -1,6 +1,10 @@
-"""Korean morphemes by a small linear tagger: nouns without their particles, stems without their endings.
+"""Korean words, and their morphemes by a small linear tagger: nouns without particles, stems without endings.
 
-    배|를 타|고 먼|바다|로 나갔|다|.
+    배를 타고 먼바다로 나갔다|.              eojeol: what stands between spaces, with punctuation split off
+    배|를 타|고 먼|바다|로 나갔|다|.         morphemes
+
+An eojeol is a word of the UD Korean treebank. Numbers and names keep their inner marks and what is written on to them:
+2,700만, 24~26cm의, AK-47을.
 
 Only what meets between two syllables is parted: 갔 is 가 and 았 in one syllable, and stays one unit. The syllables
 around a place, and the strings from it to both ends of its eojeol, vote with small weights. Sentences end where those
@@ -9,6 +13,7 @@ of whole eojeol end. benchmarks/train_korean.py learns the weights; data/README.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -16,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from polyseme.text import linear_tagger
+from polyseme.text.any_language import MARK, SYMBOL
 from polyseme.text.linear_tagger import (
     Codes,
     Flags,
@@ -29,6 +35,27 @@ from polyseme.text.linear_tagger import (
     raw_codes,
     sum_votes,
 )
+from polyseme.text.sentences import split_sentences
+
+Span = tuple[int, int]
+
+_LETTERS = rf"[^\Wㆍ]++(?:[{MARK}]++[^\Wㆍ]*+)*"  # ㆍ is a letter to Unicode and a middle dot to everyone
+
+TOKEN = re.compile(
+    rf"""
+    (?=\S)(?:                                                                         # quickly past spaces
+    [가-힣]++(?=\s|\Z)                                                                 # most words: the short way
+  | (?:https?|ftp)://[^\s<>"“”가-힣]*[A-Za-z0-9/] | [\w.+-]{{1,64}}+@[\w-]++(?:\.[\w-]++)*
+  | [A-Za-z]\.(?![A-Za-z]{{2}})                                                        # J.
+  | {_LETTERS}(?:(?:[-~&]|(?<=\d)[.,:](?=\d)|(?<=[A-Za-z\d])\.(?=[a-z])){_LETTERS})*
+  | \.{{3,}}+ | ([!?^;])\1+ | '' | `` | -{{2,}}+
+  | {SYMBOL})
+    """,
+    re.VERBOSE,
+)
+
+# Polite verb endings close a sentence even where no mark is written, as in most reviews and messages.
+POLITE = re.compile(r"[가-힣]+(?:니다|[어아여네세구고해군나데에예려워와지대래져줘되돼게께까봐써]요|시오|죠)\Z")
 
 TABLES = Path(__file__).parent / "data" / "korean.npz"
 LEXICON_SLOTS, WEIGHT_SLOTS = 1 << 20, 1 << 21
@@ -49,6 +76,16 @@ CLASSES = (
     ("ぁ", "ヿ", KANA),
 )
 _JOINERS = np.array([ord(mark) for mark in "-~&"], np.uint32)  # inside an eojeol: 24~26, AK-47, 한-미
+
+
+def find_words(text: str, start: int, end: int) -> list[Span]:
+    """The words of ``text[start:end]``, a line, as spans of ``text``."""
+    return [match.span() for match in TOKEN.finditer(text, start, end)]
+
+
+def find_sentences(text: str, start: int, end: int) -> list[list[Span]]:
+    """The words of a line in groups, one a sentence."""
+    return split_sentences(text, find_words(text, start, end), POLITE)
 
 
 @dataclass(frozen=True, slots=True)

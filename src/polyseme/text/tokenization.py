@@ -2,21 +2,29 @@
 
     split_text("Mr. Bush didn't go. He rang.")
     # [Sentence(tokens=['Mr.', 'Bush', 'did', "n't", 'go', '.'], offsets=[(0, 3), (4, 8), …]), Sentence(…)]
+    part_words(["배를", "탔다", "."], "ko")    # words from outside; units 배 를 탔 다 .   belonging to words 0 0 1 1 2
 
 A token is exactly ``text[start:end]`` and holds no whitespace; every other character is in one token. The words are
 those of the Universal Dependencies treebanks, Korean ones parted into morphemes; docs/tokenization.md says how closely.
+
+A tokeniser of your own is any function that takes a text and gives its sentences: ``lang=split``, or the name under
+which an installed package adds it, ``lang="thai-words"``. What it promises is checked. Of the names of languages,
+"zh-CN", "ZH" and "zh_Hans" are "zh"; "klingon" is none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from polyseme.text import any_language, chinese, english, eojeol, korean
-from polyseme.text.composed import compose, is_composed
+from polyseme.errors import ConfigError
+from polyseme.plugins import Group, added, broken, load_added
+from polyseme.text import any_language, chinese, english, korean
+from polyseme.text.characters import compose, is_composed
 from polyseme.text.linear_tagger import cut
-from polyseme.text.own_tokenizer import Language, added_tokenizer, split_with
 from polyseme.text.sentences import split_sentences
 
 Span = tuple[int, int]
@@ -32,6 +40,22 @@ _WORDS = {"ko": "ko-eojeol"}
 _LINE = re.compile(r"[^\r\n]+")
 _CHUNK = re.compile(r"\S+")
 _RESIDUE = re.compile(r"\S")
+
+Tokenizer = Callable[[str], Iterable["Sentence"]]
+Language = str | Tokenizer  #: how text is split: a name such as "en", or a function
+
+TOKENIZERS: Group = "polyseme.tokenizers"
+
+#: ISO 639-1, and the languages of released models that have three letters there.
+_CODES = """
+aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es
+et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj
+kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv
+ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti
+tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+ast chu cop fro got grc hsb kmr lzh mul und
+"""
+CODES = frozenset(_CODES.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +82,7 @@ def split_text(text: str, lang: Language = "en") -> list[Sentence]:
     ``lang`` is "en", "ko" (morphemes), "ko-eojeol" (what stands between spaces) or "zh"; any other language gets rules
     for all scripts; "whitespace" is for text that is split already: one sentence a line, a space between tokens;
     "protein" for sequences: one a line, a token a residue.
-    A function of your own may stand in its place, or the name of one that a package adds: see ``own_tokenizer``.
+    A function of your own may stand in its place, or the name of one that a package adds: see ``Tokenizer``.
     """
     if not isinstance(lang, str):
         return split_with(lang, text)
@@ -84,12 +108,12 @@ def _line_splitter(text: str, lang: str) -> Callable[[int, int], list[list[Span]
     if lang == "en":
         return lambda start, end: split_sentences(text, english.find_words(text, start, end))
     if lang == "ko-eojeol":
-        return lambda start, end: eojeol.find_sentences(text, start, end)
+        return lambda start, end: korean.find_sentences(text, start, end)
     if lang == "ko":
         morpheme_ends = korean.find_morpheme_ends(text)
         return lambda start, end: [
             [morpheme for span in spans for morpheme in cut(span, morpheme_ends)]
-            for spans in eojeol.find_sentences(text, start, end)
+            for spans in korean.find_sentences(text, start, end)
         ]
     if lang == "zh":
         word_ends = chinese.find_word_ends(text)
@@ -99,3 +123,108 @@ def _line_splitter(text: str, lang: str) -> Callable[[int, int], list[list[Span]
     if lang == "whitespace":
         return lambda start, end: [spans] if (spans := [m.span() for m in _CHUNK.finditer(text, start, end)]) else []
     return lambda start, end: split_sentences(text, any_language.find_words(text, start, end))
+
+
+def added_tokenizer(name: str) -> Tokenizer | None:
+    """The tokeniser that a package adds under this name; None where no package does."""
+    if ":" in name:
+        raise ConfigError(
+            f"text was split by the function {name} here, and a function cannot be found again by its name; give it as "
+            "lang, or give text that is split already"
+        )
+    if name not in added(TOKENIZERS):
+        return None
+    tokenizer: Tokenizer = load_added(TOKENIZERS, name)
+    if not callable(tokenizer):
+        raise broken(TOKENIZERS, name, f"it is of type {type(tokenizer).__name__}, not a function")
+    return tokenizer
+
+
+def language_name(lang: Language) -> str:
+    """What a corpus, an index or a run writes down: "en", or "module:function" of a function."""
+    if isinstance(lang, str):
+        return lang
+    if not callable(lang):
+        raise ConfigError(f"lang is {lang!r:.60}, but should be the name of a language or a function that splits text")
+    named = lang if hasattr(lang, "__qualname__") else type(lang)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def split_with(tokenizer: Tokenizer, text: str) -> list[Sentence]:
+    """The sentences that a tokeniser finds, without empty ones; ConfigError where it breaks a promise."""
+    sentences = [sentence for sentence in tokenizer(text) if _length(tokenizer, sentence)]
+    before = 0
+    for sentence in sentences:
+        for token, (start, end) in zip(sentence.tokens, sentence.offsets, strict=True):
+            if not before <= start < end or text[start:end] != token or "\n" in token or "\r" in token:
+                raise _refusal(
+                    tokenizer,
+                    f"the token {token!r:.40} for characters {start} to {end}, where the text has "
+                    f"{text[start:end]!r:.40}; each token should be what stands there, behind the one before and "
+                    "without a line end",
+                )
+            before = end
+    return sentences
+
+
+def _length(tokenizer: Tokenizer, sentence: Sentence) -> int:
+    try:
+        tokens, offsets = len(sentence.tokens), len(sentence.offsets)
+    except (AttributeError, TypeError):
+        raise _refusal(
+            tokenizer, f"{sentence!r:.60} for a sentence; it should have tokens and offsets, as polyseme.text.Sentence"
+        ) from None
+    if tokens != offsets:
+        raise _refusal(tokenizer, f"a sentence with {tokens} tokens and {offsets} offsets; each token should have one")
+    return tokens
+
+
+def _refusal(tokenizer: Tokenizer, fact: str) -> ConfigError:
+    return ConfigError(f"the tokeniser {language_name(tokenizer)} gave {fact}")
+
+
+def known_language(lang: Language) -> Language:
+    """The name under which polyseme knows a language, or the tokeniser itself; ConfigError for any other name."""
+    if not isinstance(lang, str) or ":" in lang or lang in BUILT_IN or lang in added(TOKENIZERS):
+        return lang
+    name = lang.strip().lower().replace("_", "-")
+    first = name.split("-")[0]
+    if name in BUILT_IN:
+        return name
+    if first in CODES:
+        return first
+    raise ConfigError(
+        f"lang is {lang!r:.60}, but should be one of {', '.join(sorted(BUILT_IN | set(added(TOKENIZERS))))}, "
+        "or the code of another language, such as de or pt-BR, which gets the rules of 'any'"
+    )
+
+
+class Units(list[str]):
+    """The tokens of a sentence that a model's own tokeniser has made: nothing inside them is parted again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartedWords:
+    """The units of a sentence, where each stands in the words with a space between, and how many each word has."""
+
+    units: Units
+    offsets: list[Span]
+    counts: list[int]  # of each word, 1 at least
+
+
+def units_of(words: Sequence[str], lang: Language) -> list[str]:
+    """What stands for these words in a text of ``lang``: its units, or the words themselves."""
+    return part_words(words, lang).units if isinstance(lang, str) and lang in UNITS else list(words)
+
+
+def part_words(words: Sequence[str], lang: str) -> PartedWords:
+    """Units of ``lang`` inside every word; a word in which the tokeniser finds nothing is a unit itself."""
+    starts = list(accumulate((len(word) + 1 for word in words), initial=0))
+    inside: list[list[Span]] = [[] for _ in words]
+    for sentence in split_text(text := " ".join(words), lang):
+        for span in sentence.offsets:
+            inside[bisect_right(starts, span[0]) - 1].append(span)
+    whole = ((start, start + len(word)) for start, word in zip(starts, words, strict=False))
+    spans = [found or [span] for found, span in zip(inside, whole, strict=True)]
+    offsets = [span for found in spans for span in found]
+    return PartedWords(Units(text[a:b] for a, b in offsets), offsets, [len(found) for found in spans])

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from polyseme.errors import ConfigError, InputError
 from polyseme.jobs.atomic import replace_when_complete
-from polyseme.text.composed import composed
-from polyseme.text.compression import open_bytes
-from polyseme.text.lines import read_lines
+from polyseme.text.characters import composed
+from polyseme.text.lines import open_bytes, read_lines
 
 BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"
 SPECIALS = (BEGIN, END, UNKNOWN)

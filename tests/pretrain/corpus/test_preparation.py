@@ -31,7 +31,7 @@ from polyseme.pretrain.corpus import chunks
 from polyseme.pretrain.corpus import preparation as prepare_module
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
 from polyseme.pretrain.corpus.preparation import prepare
-from polyseme.text import tokenized
+from polyseme.text import readers
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 
@@ -170,7 +170,7 @@ def test_inputs_are_noted_with_their_hash(tmp_path: Path) -> None:
 
 
 def test_a_file_without_an_empty_line_may_have_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokenized, "LIMIT_BYTES", 1000)  # of what is held in memory at once
+    monkeypatch.setattr(readers, "LIMIT_BYTES", 1000)  # of what is held in memory at once
     assert corpus_of(tmp_path, "a b c\n" * 1000).meta.sentences == 1000
 
 

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.card_choices import WARM_TEXT, State
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import SoftmaxWeights, StoredModel
@@ -27,6 +26,7 @@ from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.evaluate_files import DocumentLikelihood, evaluate_files
 from polyseme.pretrain.training.parallel import side_by_side
 from polyseme.pretrain.training.perplexity import evaluate, evaluate_in_order, warm_states
+from polyseme.sentence_reader import WARM_TEXT, State
 from polyseme.text.characters import ByteScheme
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import Vocabulary

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from polyseme.jobs.manifests import InputFile, describe_input
 from polyseme.pretrain.corpus.corpus import U4
-from polyseme.text.compression import STDIN, compression_of
-from polyseme.text.own_tokenizer import Language
+from polyseme.text.lines import STDIN, compression_of
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
-from polyseme.text.tokenization import split_text
-from polyseme.text.units import units_of
+from polyseme.text.tokenization import Language, split_text, units_of
 
 CHUNK_CHARACTERS = 1 << 20
 

@@ -18,7 +18,7 @@ from polyseme.jobs.ordered_map import map_in_order
 from polyseme.jobs.progress import Work
 from polyseme.pretrain.corpus.chunks import EncodedChunk, Source, encode_chunk, read_chunks
 from polyseme.pretrain.corpus.corpus import U4, U8
-from polyseme.text.own_tokenizer import Language
+from polyseme.text.tokenization import Language
 
 
 class Gathered:

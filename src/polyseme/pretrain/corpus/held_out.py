@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from polyseme.errors import ConfigError
 from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.text.readers import read_documents
-from polyseme.text.tokenization import split_text
-from polyseme.text.units import units_of
+from polyseme.text.tokenization import split_text, units_of
 
 #: Of the corpus, and no more than the recipe validates on.
 HELD_OUT_SHARE = 0.01

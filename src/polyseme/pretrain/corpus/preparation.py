@@ -23,9 +23,7 @@ from polyseme.pretrain.corpus.chunks import Source, find_sources
 from polyseme.pretrain.corpus.corpus import META, TYPES_TEXT, U4, U8, VOCABULARY, CorpusMeta
 from polyseme.pretrain.corpus.gather import Gathered, gather
 from polyseme.pretrain.corpus.softmax_words import WordChoice, choose_words, read_for_training
-from polyseme.text.languages import known_language
-from polyseme.text.own_tokenizer import Language, language_name
-from polyseme.text.tokenization import split_text
+from polyseme.text.tokenization import Language, known_language, language_name, split_text
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
 
 BLOCK = 1 << 20  # tokens, or types, at once

@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
-from polyseme.card_choices import State, card_language, card_state, warm_text
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import StoredModel
 from polyseme.formats.output_layer import output_layer
@@ -20,12 +19,10 @@ from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
 from polyseme.pretrain.training.perplexity import evaluate, evaluate_in_order, warm_states
-from polyseme.text.compression import STDIN
-from polyseme.text.languages import known_language
-from polyseme.text.own_tokenizer import Language
+from polyseme.sentence_reader import State, card_language, card_state, warm_text
+from polyseme.text.lines import STDIN
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
-from polyseme.text.tokenization import split_text
-from polyseme.text.units import units_of
+from polyseme.text.tokenization import Language, known_language, split_text, units_of
 
 Unit = Literal["line", "document"]
 

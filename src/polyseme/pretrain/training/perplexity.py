@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from polyseme.card_choices import WARM_TEXT
 from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.lstm import CellState
@@ -25,6 +24,7 @@ from polyseme.pretrain.training.batches import PackedBatch, Reading, Types, Type
 from polyseme.pretrain.training.language_model import LanguageModel, States, lstm_layers, zero_states
 from polyseme.pretrain.training.objective import read_without_gradient
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
+from polyseme.sentence_reader import WARM_TEXT
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
 

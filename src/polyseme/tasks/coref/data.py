@@ -20,7 +20,7 @@ from pathlib import Path
 from polyseme.errors import InputError
 from polyseme.tasks.column_files import cells
 from polyseme.tasks.reading import FileReading
-from polyseme.text.compression import without_compression
+from polyseme.text.lines import without_compression
 
 Mention = tuple[int, int]  # tokens of the document from the first up to, not including, the second
 Chains = Mapping[int, tuple[Mention, ...]]  # the file's number of a chain → its mentions, in order

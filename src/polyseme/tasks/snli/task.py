@@ -17,7 +17,7 @@ from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.reading import FileReading
 from polyseme.tasks.snli.data import LABELS, read_snli
 from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
-from polyseme.text.compression import without_compression
+from polyseme.text.lines import without_compression
 
 _COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
 

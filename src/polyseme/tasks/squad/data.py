@@ -19,7 +19,7 @@ from polyseme.errors import InputError
 from polyseme.tasks.definition import Split
 from polyseme.tasks.reading import FileReading
 from polyseme.tasks.squad.metrics import metric_of, refuse_other_script
-from polyseme.text.compression import open_bytes
+from polyseme.text.lines import open_bytes
 from polyseme.text.tokenization import Sentence
 
 Span = tuple[int, int]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from polyseme.errors import InputError
 from polyseme.tasks.vectors.fasttext import FASTTEXT_MAGIC, read_fasttext
-from polyseme.text.compression import open_bytes
+from polyseme.text.lines import open_bytes
 
 Floats = npt.NDArray[np.float32]
 Found = Iterable[tuple[str, Floats]]

@@ -26,7 +26,7 @@ from polyseme.jobs.atomic import raise_if_disk_full
 from polyseme.tasks.vectors.fasttext import FASTTEXT_MAGIC, cut_off, mean_of, read_head
 from polyseme.tasks.vectors.vector_files import START_BYTES, VectorLayout, binary_word, layout_of, text_rows
 from polyseme.tasks.vectors.vector_files import cut_off as cut_off_binary
-from polyseme.text.compression import compression_of, open_bytes
+from polyseme.text.lines import compression_of, open_bytes
 
 Floats = npt.NDArray[np.float32]
 

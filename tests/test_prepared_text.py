@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.errors import InputError
-from polyseme.target import read_target
+from polyseme.prepared_text import read_target
 
 PLAIN = st.text(st.characters(exclude_characters="[]"), max_size=20)
 

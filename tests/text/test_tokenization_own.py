@@ -17,7 +17,7 @@ from polyseme.errors import ConfigError, PluginError
 from polyseme.pretrain.corpus.held_out import read_sentences
 from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.text import Sentence, split_text
-from polyseme.text.own_tokenizer import language_name
+from polyseme.text.tokenization import language_name
 
 MODULE = '''
 """Words between hyphens."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyseme.text.units import part_words, units_of
+from polyseme.text.tokenization import part_words, units_of
 
 WORDS = st.lists(
     st.text(st.sampled_from("배를눈이갔다습니다들는aé1-~.,中ㅋ\u0301\ud800 \n\u1112\u1161\u11ab"), max_size=8),

@@ -11,8 +11,7 @@ from helpers.tiny_models import tiny_elmo
 from polyseme.elmo import Elmo
 from polyseme.formats.releases.known import known_releases
 from polyseme.pretrain.corpus.preparation import prepare
-from polyseme.text.languages import known_language
-from polyseme.text.tokenization import BUILT_IN
+from polyseme.text.tokenization import BUILT_IN, known_language
 
 
 @pytest.mark.parametrize(
