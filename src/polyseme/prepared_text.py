@@ -131,7 +131,7 @@ def read_target(text: str) -> tuple[str, tuple[int, int] | None]:
         return text, None
     if len(marks) > 1:
         words = ", ".join(mark.group() for mark in marks)
-        raise InputError(f"one target was expected in brackets, but {len(marks)} are marked: {words}")
+        raise InputError(f"expected one word in brackets, but {len(marks)} are marked: {words}")
     (mark,) = marks
     plain = text[: mark.start()] + mark.group(1) + text[mark.end() :]
     return plain, (mark.start(), mark.end() - 2)

@@ -166,7 +166,7 @@ def _find(settings: Any, keys: Keys, what: str) -> Keys:
     known = list(_names(settings))
     ending = [keys] if keys in known else [one for one in known if one[-len(keys) :] == keys]
     if len(ending) > 1:
-        raise ConfigError(f"{'.'.join(keys)!r} could be {' or '.join(map('.'.join, ending))}; write it out")
+        raise ConfigError(f"{'.'.join(keys)!r} could be {' or '.join(map('.'.join, ending))}; give the full name")
     if not ending:
         raise _no_such(".".join(keys), list(map(".".join, known)), what)
     return ending[0]

@@ -66,7 +66,7 @@ def test_half_precision_is_half_the_size(tmp_path: Path) -> None:
         ([str(SKIP), "OUT", "--vocabulary", "words.txt"], "belongs to bilm-tf's files; add --to bilm-tf"),
         ([str(SKIP), "OUT", "--to", "bilm-tf", "--vocabulary", "words.txt"], "there is no file words.txt"),
         ([str(GOLDEN / "nowhere"), "OUT"], "there is no file or folder"),
-        ([str(SKIP), "FULL"], "exists already; choose another name, or replace it with --overwrite"),
+        ([str(SKIP), "FULL"], "already exists; choose another name, or replace it with --overwrite"),
         ([str(SKIP), "FULL", "--overwrite"], "holds 'mine.txt', which is not part of a model"),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_word_that_is_not_there_is_said_to_be_so(index: Index) -> None:
     arguments = ("neighbours", "index", "Here is a [zeppelin].", "--same-word")
     for options, printed in (((), ""), (("--json",), "[]\n")):
         found = polyseme(*arguments, *options)
-        assert (found.stdout, found.stderr) == (printed, "the word in brackets does not stand in index\n")
+        assert (found.stdout, found.stderr) == (printed, "the word in brackets does not occur in index\n")
 
 
 def test_an_unfinished_index_is_not_overwritten(index: Index) -> None:

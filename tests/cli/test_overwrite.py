@@ -35,7 +35,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("command", WRITING.values(), ids=WRITING)
 def test_what_is_there_is_kept(command: tuple[str, ...], place: Path) -> None:
     said = polyseme(*command, code=1).stderr
-    assert f"{command[-1]} exists already; choose another name, or replace it with --overwrite" in said
+    assert f"{command[-1]} already exists; choose another name, or replace it with --overwrite" in said
     assert (place / command[-1]).read_text() == "of the user"
 
 

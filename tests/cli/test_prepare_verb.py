@@ -86,13 +86,13 @@ def test_without_a_place_to_write_it_is_wrong_use(arguments: list[str]) -> None:
 def test_errors_are_one_sentence() -> None:
     Path("empty.txt").touch()
     result = polyseme("empty.txt", "--out", "corpus", code=1)
-    assert result.stderr == "polyseme: there is no token in empty.txt; a corpus has at least one sentence\n"
+    assert result.stderr == "polyseme: there is no token in empty.txt; a corpus needs at least one sentence\n"
     assert not Path("corpus").exists()
 
 
 def test_a_folder_that_is_no_corpus_is_refused() -> None:
     Path("other").mkdir()
-    assert "other is no prepared corpus" in polyseme("other", "--stats", code=1).stderr
+    assert "other is not a prepared corpus" in polyseme("other", "--stats", code=1).stderr
 
 
 def test_where_nobody_watches_lines_tell_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

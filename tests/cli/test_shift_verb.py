@@ -39,7 +39,7 @@ def test_a_folder_and_a_picture(texts: list[str]) -> None:
     polyseme(*texts, "--out", "out", "--picture", "shift.png", "--quiet")
     assert Path("shift.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads(Path("out/shift.json").read_text(encoding="utf-8"))["words"][0]["word"] == "bank"
-    assert "exists already" in polyseme(*texts, "--out", "out", code=1).stderr
+    assert "already exists" in polyseme(*texts, "--out", "out", code=1).stderr
     polyseme(*texts, "--out", "out", "--resume")
 
 

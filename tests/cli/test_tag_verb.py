@@ -35,7 +35,7 @@ def test_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_not_in_the_box_says_what_to_do() -> None:
-    assert "no task model xx/ner is in the box" in refusal("tag", "Ada left .", "--task", "ner", "--lang", "xx")
+    assert "no task model xx/ner is bundled" in refusal("tag", "Ada left .", "--task", "ner", "--lang", "xx")
     assert "polyseme task train pos --data DIR --out RUN" in refusal("tag", "Ada .", "--task", "pos", "--lang", "xx")
 
 

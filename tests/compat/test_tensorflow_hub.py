@@ -77,7 +77,7 @@ def test_an_unknown_signature(module: hub.Module) -> None:
 
 
 def test_who_asks_for_training_is_told() -> None:
-    with pytest.warns(UserWarning, match="this module is not trained; polyseme.ElmoRepresentations is"):
+    with pytest.warns(UserWarning, match="this module cannot be trained; use polyseme.ElmoRepresentations"):
         hub.Module(SKIP, trainable=True)
 
 

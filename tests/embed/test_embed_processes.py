@@ -108,7 +108,7 @@ def test_after_ctrl_c_or_a_kill_no_process_is_left_and_the_bytes_are_the_same(
     if killed == "ctrl-c":
         os.killpg(job.pid, signal.SIGINT)  # as a terminal does: to all of them
         _, said = job.communicate(timeout=60)
-        assert job.returncode == 130 and "go on with the same command and --resume" in said
+        assert job.returncode == 130 and "continue with the same command and --resume" in said
     else:
         os.kill(job.pid, signal.SIGKILL)
         job.communicate(timeout=60)  # ends when no process holds the pipe any more

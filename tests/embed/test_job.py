@@ -433,7 +433,7 @@ def test_an_empty_input_is_refused(tmp_path: Path) -> None:
         ({"dtype": "float64"}, "dtype is 'float64'"),
         ({"pool": "max"}, "pool is 'max', but should be 'mean' or none"),
         ({"pool": "mean", "words": ("a",)}, "choose one"),
-        ({"words": ("New York",)}, "'New York' is no single word"),
+        ({"words": ("New York",)}, "'New York' is not a single word"),
         ({"batch_size": 0}, "a batch has at least one sentence"),
         ({"keys": "sentences", "pool": "mean"}, "only whole sentences can be keys"),
     ],
@@ -467,7 +467,7 @@ def test_shares_merge_into_the_same_bytes(text: Path, suffix: str, count: int) -
 
 def test_merging_says_which_shares_are_missing(text: Path) -> None:
     out, elmo = text.with_name("out.npz"), tiny_elmo()
-    with pytest.raises(JobError, match="nothing to put together"):
+    with pytest.raises(JobError, match="nothing to merge"):
         assemble(out)
     embed_files([text], out, elmo, limits=SMALL, shard=Shard(1, 3))
     with pytest.raises(JobError, match=r"2 of 3 shares .* \(1-of-3, 3-of-3\)"):
@@ -525,7 +525,7 @@ def test_a_file_that_is_there_is_kept_unless_told_otherwise(text: Path) -> None:
     out = text.with_name("out.h5")
     embed_files([text], out, tiny_elmo(), limits=SMALL)
     before = out.read_bytes()
-    with pytest.raises(JobError, match=r"out\.h5 exists already; choose another name, or replace it with --overwrite"):
+    with pytest.raises(JobError, match=r"out\.h5 already exists; choose another name, or replace it with --overwrite"):
         embed_files([text], out, tiny_elmo(), Options(layers="all"), limits=SMALL)
     assert out.read_bytes() == before
     assert not parts_folder(out).exists()

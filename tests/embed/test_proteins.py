@@ -55,6 +55,6 @@ def test_a_protein_is_the_mean_of_its_residues(model: str) -> None:
 
 def test_a_line_that_holds_no_residues_is_named(model: str) -> None:
     Path("bad.fasta").write_text(">a\nMKT\nMK 1\n")
-    assert "bad.fasta, line 3 holds characters that are no residues" in refusal(
+    assert "bad.fasta, line 3 has characters that are not residues" in refusal(
         "embed", "bad.fasta", "--model", model, "--out", "bad.h5", "--quiet"
     )

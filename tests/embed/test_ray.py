@@ -111,7 +111,7 @@ def test_what_goes_wrong_in_a_worker_is_told_in_its_own_words(
     text, out = tmp_path / "in.jsonl", tmp_path / "out.parquet"
     text.write_text('{"text": "a ."}\n{"title": "b"}\n')
     monkeypatch.setattr("polyseme.embed.job.survey", lambda *_: (2, 10))  # so that only the workers read the input
-    with pytest.raises(JobError, match=r"could not go on: .*line 2: there is no field 'text'; there are: 'title'"):
+    with pytest.raises(JobError, match=r"a worker failed: .*line 2: there is no field 'text'; there are: 'title'"):
         embed_on_ray([text], out, str(tmp_path / "model"), lang="whitespace", workers=1)
     assert not out.exists()
 

@@ -164,7 +164,7 @@ class TestThreads:
 
     @pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
     def test_a_number_of_threads_that_makes_no_sense(self, threads: Any) -> None:
-        with pytest.raises(ConfigError, match="a whole number from 1 on"):
+        with pytest.raises(ConfigError, match="a whole number of at least 1"):
             Engine(random_model(), threads=threads)
 
     def test_calls_from_several_threads_do_not_disturb_each_other(self) -> None:

@@ -110,7 +110,7 @@ def test_what_was_begun_is_not_overwritten_or_mixed(text: Path, tmp_path: Path) 
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         build(text, out, progress=stopping_after(5, out))
-    with pytest.raises(JobError, match=r"was begun; continue with --resume, or delete .*out.partial"):
+    with pytest.raises(JobError, match=r"was started; continue with --resume, or delete .*out.partial"):
         build(text, out)
     with pytest.raises(JobError, match=r'another index was begun in .*: fingerprint was "1:.*" and is "1:'):
         build_index(tiny_elmo(seed=1), [text], out, (0, 2), resume=True)

@@ -204,7 +204,7 @@ def test_what_cannot_be_built(elmo: Elmo, text: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no text to index"):
         Index.build(elmo, tmp_path / "empty.txt", tmp_path / "index")
     Index.build(elmo, text, tmp_path / "index")
-    with pytest.raises(JobError, match="exists already"):
+    with pytest.raises(JobError, match="already exists"):
         Index.build(elmo, text, tmp_path / "index")
 
 
@@ -217,15 +217,15 @@ def test_a_damaged_index_is_named(elmo: Elmo, text: Path, tmp_path: Path, name: 
     whole = path.read_bytes()
     for seed in range(20):
         flip_bit(path, seed)
-        with pytest.raises(InputError, match=f"index is no index: {name} is damaged.*; make one with"):
+        with pytest.raises(InputError, match=f"index is not an index: {name} is damaged.*; make one with"):
             Index.open(tmp_path / "index")
         path.write_bytes(whole)
         Index.open(tmp_path / "index")
     path.write_bytes(whole[:-2])
-    with pytest.raises(InputError, match=f"index is no index: .*{name}"):
+    with pytest.raises(InputError, match=f"index is not an index: .*{name}"):
         Index.open(tmp_path / "index")
     path.unlink()
-    with pytest.raises(InputError, match=f"index is no index: .*{name}"):
+    with pytest.raises(InputError, match=f"index is not an index: .*{name}"):
         Index.open(tmp_path / "index")
 
 
@@ -243,7 +243,7 @@ def test_contents_that_do_not_fit_are_named(
 ) -> None:
     Index.build(elmo, text, tmp_path / "index")
     rewrite(tmp_path / "index" / "contents.json", **told)
-    with pytest.raises(InputError, match=f"index is no index: .*{said}"):
+    with pytest.raises(InputError, match=f"index is not an index: .*{said}"):
         Index.open(tmp_path / "index")
 
 

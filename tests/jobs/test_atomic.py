@@ -73,7 +73,7 @@ def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None
 
 def test_a_file_of_that_name_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
-    with pytest.raises(JobError, match="exists already"), folder_when_complete(tmp_path / "a"):
+    with pytest.raises(JobError, match="already exists"), folder_when_complete(tmp_path / "a"):
         pass
     assert (tmp_path / "a").read_text() == "x"
 

@@ -50,7 +50,7 @@ def test_other_vectors_and_other_files_are_refused(tmp_path: Path, table: TableV
     with pytest.raises(ConfigError, match=r"reads word vectors of 300 numbers, but made has 6; give .*GloVe 840B"):
         CoVeVectors.load(wide, table)
     one_layer = save(tmp_path / "one.pth", nn.LSTM(6, 4, bidirectional=True))
-    with pytest.raises(FormatError, match=r"one\.pth is no encoder of CoVe: it has no LSTM layer 1"):
+    with pytest.raises(FormatError, match=r"one\.pth is not a CoVe encoder: it has no LSTM layer 1"):
         CoVeVectors.load(one_layer, table)
     one_way = save(tmp_path / "way.pth", nn.LSTM(6, 4, num_layers=2))
     with pytest.raises(FormatError, match="reverse"):

@@ -153,18 +153,18 @@ def test_what_cannot_be_used(folder: Path) -> None:
     with pytest.raises(InputError, match=r"there is no other.data.xml"):
         find_sense_files(folder, "other")
     (folder / "small.data.xml").write_text("<corpus><sentence>")
-    with pytest.raises(InputError, match=r"small.data.xml is no XML of word senses"):
+    with pytest.raises(InputError, match=r"small.data.xml is not an XML file of word senses"):
         list(read_sense_sentences(folder / "small.data.xml"))
     (folder / "small.data.xml").write_text("<corpus><sentence><instance id='a'>x</instance></sentence></corpus>")
     with pytest.raises(InputError, match="an instance has no 'lemma'"):
         list(read_sense_sentences(folder / "small.data.xml"))
     (folder / "index.sense").write_text("bank\n")
-    with pytest.raises(InputError, match=r"line 1 is not of WordNet's index.sense"):
+    with pytest.raises(InputError, match=r"line 1 is not in the format of WordNet's index.sense"):
         read_first_senses(folder / "index.sense")
     (folder / "small.gold.key.txt").write_text("d0.s0.t0\n")
     with pytest.raises(InputError, match="line 1 has no sense key"):
         read_keys(folder / "small.gold.key.txt")
-    with pytest.raises(InputError, match="'bank' is no sense key"):
+    with pytest.raises(InputError, match="'bank' is not a sense key"):
         lemma_of("bank")
 
 

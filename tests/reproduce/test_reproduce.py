@@ -256,7 +256,7 @@ def test_what_is_not_there_is_named(reproduced: Reproduced, tmp_path: Path) -> N
     assert "table5: skipped, looked for semcor.data.xml, semcor.gold.key.txt, semeval2007.data.xml" in said
     (empty / "sst").mkdir()
     said = reproduced.run("--data", str(empty), "--estimate", out=tmp_path / "report").stderr
-    assert "table1: skipped, sst has no file with 'train' in its name; there is: nothing" in said
+    assert "table1: skipped, sst has no file with 'train' in its name; found: nothing" in said
     said = reproduced.run("--only", "table7", code=1).stderr
     assert "there is no part 'table7'; there are: table1, table2" in said
     assert "there is no task 'nre'" in reproduced.run("--task", "nre", code=1).stderr

@@ -68,7 +68,7 @@ def test_uses_are_compared_in_their_sentences() -> None:
         ("en\tbank\triver\tno brackets\n", "line 1: expected language, word, sense"),
         ("# comment\n\nen\tbank\t[bank]\n", "line 3: expected language, word, sense"),
         ("en\tbank\triver\ta [bank]\nen\tbank\triver\tb [bank]\n", "'bank' needs two senses"),
-        ("en\tbank\triver\ta [bank]\nen\tbank\tmoney\tb [bank]\n", "'bank' needs two senses, and two sentences"),
+        ("en\tbank\triver\ta [bank]\nen\tbank\tmoney\tb [bank]\n", "'bank' needs two senses, with two sentences"),
         ("ko\tx\ta\t[x]\nko\tx\ta\t[x]\nko\tx\tb\t[x]\n", "has no words of the language 'en'"),
     ],
 )

@@ -47,7 +47,7 @@ def test_what_cannot_be_compared_is_said() -> None:
         INDEX.neighbours(ASKED, by="meaning")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="a vector has no place"):
         INDEX.neighbours(np.ones(10), by="place")
-    with pytest.raises(ConfigError, match="layer chooses among the vectors of a word"):
+    with pytest.raises(ConfigError, match="layer selects a vector of the word"):
         INDEX.neighbours(ASKED, by="sense", layer=1)
     with pytest.raises(ConfigError, match="same_word needs one word"):
         INDEX.neighbours("Here [is your] cat", by="sense", same_word=True)

@@ -78,7 +78,7 @@ def test_another_comparison_is_not_continued(texts: tuple[Path, Path], tmp_path:
     compare_texts(ELMO, *texts, ["cat"], folder=folder)
     with pytest.raises(JobError, match="another comparison was begun"):
         compare_texts(ELMO, *texts, ["present"], folder=folder, resume=True)
-    with pytest.raises(JobError, match="exists already"):
+    with pytest.raises(JobError, match="already exists"):
         compare_texts(ELMO, *texts, ["present"], folder=folder)
     assert compare_texts(ELMO, *texts, ["present"], folder=folder, overwrite=True).words[0].word == "present"
     assert (folder / DESCRIPTION).exists()

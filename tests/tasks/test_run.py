@@ -107,7 +107,7 @@ def test_a_task_is_loaded_and_predicts_what_it_scored(finished: tuple[TaskPlan, 
     assert [entity["text"] for entity in text["entities"]] == ["Eve", "Lima"]
     assert task.predict([]) == []
     assert [record["tokens"] for record in task.predict([["Ada"], [], ["Bob", "."]])] == [["Ada"], [], ["Bob", "."]]
-    with pytest.raises(InputError, match=r'item 2: token 1 is "a\\nb", but should not be empty, nor hold a tab'):
+    with pytest.raises(InputError, match=r'item 2: token 1 is "a\\nb", but must not be empty or contain a tab'):
         task.predict([["Ada"], ["Bob", "a\nb"]])
     with pytest.raises(InputError, match=r"^expected a text"):
         task.predict({"words": ["Ada"]})
@@ -117,7 +117,7 @@ def test_a_task_is_loaded_and_predicts_what_it_scored(finished: tuple[TaskPlan, 
 
 @pytest.mark.parametrize("items", [None, 3, Path("sentences.txt")])
 def test_what_is_no_text_is_refused(finished: tuple[TaskPlan, Finished], items: object) -> None:
-    with pytest.raises(InputError, match="can be predicted of, not"):
+    with pytest.raises(InputError, match="a list of them, not"):
         Task.load(finished[0].out).predict(items)  # type: ignore[arg-type]
 
 
@@ -299,7 +299,7 @@ def test_what_has_no_room_in_the_cache_is_told(
     monkeypatch.setenv("POLYSEME_CACHE_GB", "0.000001")
     train_task(plan(names, tmp_path / "run", model, epochs=2), watch=TaskWatch(said=said.append))
     (line,) = (line for line in said if "POLYSEME_CACHE_GB" in line)
-    assert line.startswith("100.0% of the tokens had no room in the cache of 9.99e-07 GB")
+    assert line.startswith("100.0% of the tokens did not fit into the cache of 9.99e-07 GB")
 
 
 def test_the_bilm_reads_where_the_network_is_trained(
@@ -434,7 +434,7 @@ def test_text_may_be_split_by_a_function_that_is_given_again(names: Path, tmp_pa
         "left",
         "Lima",
     ]
-    with pytest.raises(ConfigError, match=r"split by the function .*:hyphenated here, .*; give it as lang"):
+    with pytest.raises(ConfigError, match=r"split by the function .*:hyphenated here, .*; pass it as lang"):
         Task.load(chosen.out).predict("Eve-left-Lima")
 
 

@@ -126,7 +126,7 @@ def test_compressed_files_are_read_in_place(tmp_path: Path) -> None:
         ("a B-X\nb E-X\n\nc B-X\n", "line 4: the sentence ends inside a span"),
         ("\n\n", "holds no sentences"),
         ("a\tO\n\tO\n", "line 2 has an empty word in column 1"),
-        ("1 O\n2 O\n", "line 1: beside the tag there are only numbers"),
+        ("1 O\n2 O\n", "line 1: there are only numbers next to the tag"),
         ("1 I O\n2-3 don't O\n2 do O\n3 n't O\n", "line 2 is for the words 2-3"),
     ],
 )
@@ -144,7 +144,7 @@ def test_what_is_no_sentence_is_refused(item: object) -> None:
 @pytest.mark.parametrize("token", ["", "a\tb", "a\n", "\r"])
 def test_tokens_that_would_break_columns_are_refused(token: str) -> None:
     for name in ("ner", "pos", "sst", "srl", "coref"):
-        with pytest.raises(InputError, match=r"token 1 is .* but should not be empty, nor hold a tab or a line end"):
+        with pytest.raises(InputError, match=r"token 1 is .* but must not be empty or contain a tab or a line break"):
             find_task(name).examples(["a", token], lambda text: [])
 
 

@@ -64,7 +64,7 @@ def test_the_page_escapes_what_it_shows(tasks: list[Task]) -> None:
 
 def test_task_models_have_names(tasks: list[Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundled_tasks, "bundled_tasks_folder", lambda: tmp_path)
-    with pytest.raises(FormatError, match=r"no task model en/ner is in the box .*polyseme task train ner"):
+    with pytest.raises(FormatError, match=r"no task model en/ner is bundled .*polyseme task train ner"):
         Task.load("en/ner")
     run = Path(tasks[0].about.inputs.model).parent / "run"
     shutil.copytree(run, tmp_path / "en" / "ner")

@@ -250,7 +250,7 @@ def test_invalid_utf8_names_file_and_line(tmp_path: Path) -> None:
         ("a.parquet", b"PAR1 and nothing else", "is not a Parquet file"),
         ("a.conllu", "1\tA\nnonsense\n", "line 2 is not CoNLL-U"),
         ("a.fa", "MKV\n", "line 1 comes before the first '>'"),
-        ("a.fa", ">x\nMK9\n", "line 2 holds characters that are no residues"),
+        ("a.fa", ">x\nMK9\n", "line 2 has characters that are not residues"),
     ],
 )
 def test_what_is_not_what_it_says_gets_a_sentence(

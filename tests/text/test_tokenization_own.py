@@ -99,7 +99,7 @@ def test_a_corpus_is_split_by_it_and_says_so(tmp_path: Path) -> None:
     meta = prepare([tmp_path / "text.txt"], tmp_path / "corpus", lang=chunks, workers=1)
     assert (meta.lang, meta.tokens) == (language_name(chunks), 3)
     assert json.loads((tmp_path / "corpus" / "corpus.json").read_text(encoding="utf-8"))["lang"] == meta.lang
-    with pytest.raises(ConfigError, match=r"split by the function .*:chunks here, .*; give it as lang"):
+    with pytest.raises(ConfigError, match=r"split by the function .*:chunks here, .*; pass it as lang"):
         list(read_sentences([tmp_path / "text.txt"], meta.lang))
 
 

@@ -191,5 +191,5 @@ def resumable(quiet: bool) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if not quiet:
-            typer.echo("interrupted; go on with the same command and --resume", err=True)
+            typer.echo("interrupted; continue with the same command and --resume", err=True)
         raise

@@ -87,7 +87,7 @@ def _save_bilm_tf(model: StoredModel, folder: Path, vocabulary: Path | None) -> 
     from polyseme.text.vocabulary import BEGIN, END
 
     if not vocabulary.is_file():
-        raise InputError(f"there is no file {vocabulary}; give a list of words, one a line")
+        raise InputError(f"there is no file {vocabulary}; give a list of words, one per line")
     words = read_vocabulary(vocabulary)
     if missing := [name for name in (BEGIN, END) if name not in words]:
         raise InputError(f"{vocabulary} has no line {missing[0]}, which every sentence needs; add it")

@@ -138,20 +138,22 @@ def embed(
         _print_estimate(inputs, out, load_model(threads), options)
         return
     if processes > 1 and (shard or on or stats or out == Path("-")):
-        raise typer.BadParameter("goes without --shard, --on, --stats and --out -", param_hint="--processes")
+        raise typer.BadParameter("cannot be combined with --shard, --on, --stats or --out -", param_hint="--processes")
     if out == Path("-"):
         if shard or resume or on or stats:
-            raise typer.BadParameter("a pipe takes no --resume, --shard, --stats or --on", param_hint="--out -")
+            raise typer.BadParameter(
+                "a pipe cannot be combined with --resume, --shard, --stats or --on", param_hint="--out -"
+            )
         _run_to_pipe(inputs, load_model(threads), options, pipe, quiet=quiet)
         return
     if on == "ray":
         if shard or stats or threads or options_file or device != "auto" or precision != "float32":
             raise typer.BadParameter(
-                "Ray shares the work out itself: no --shard, --stats, --device, --threads, --precision, --options",
+                "Ray divides the work itself: no --shard, --stats, --device, --threads, --precision, --options",
                 param_hint="--on",
             )
         if state == "carry" or use_sentence_keys or forget_sentences:
-            raise typer.BadParameter("a cluster carries no state and writes no HDF5", param_hint="--on")
+            raise typer.BadParameter("a Ray job can neither carry state nor write HDF5", param_hint="--on")
         _run_on_ray(inputs, out, model, lang, state, options, resume=resume, quiet=quiet)
         return
     if processes > 1:

@@ -72,6 +72,4 @@ def _layers(given: str) -> Literal["top", "all"] | list[int]:
     try:
         return [int(number) for number in given.split(",")]
     except ValueError:
-        raise typer.BadParameter(
-            f"{given!r} is neither top, all nor numbers as in 1,2", param_hint="--layers"
-        ) from None
+        raise typer.BadParameter(f"{given!r} is not top, all or numbers such as 1,2", param_hint="--layers") from None

@@ -61,11 +61,11 @@ def neighbours(
         raise typer.BadParameter("expected an index and a text; put the text in quotes", param_hint="TEXT")
     *folders, text = given
     if not folders and "[" not in text:
-        raise typer.BadParameter(f"there is no word in brackets in {text!r}", param_hint="TEXT")
+        raise typer.BadParameter(f"no word is in brackets in {text!r}", param_hint="TEXT")
     opened = _open(folders[0], model, options_file) if folders else _shipped(model or "en", options_file)
     found = opened.neighbours(text, by=by, layer=layer, k=k, same_word=same_word)
     if not found:
-        typer.echo(f"the word in brackets does not stand in {folders[0] if folders else 'the text'}", err=True)
+        typer.echo(f"the word in brackets does not occur in {folders[0] if folders else 'the text'}", err=True)
     if as_json:
         typer.echo(json.dumps([_told(one) for one in found], ensure_ascii=False, indent=2))
     elif on_terminal():

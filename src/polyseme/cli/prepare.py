@@ -79,7 +79,7 @@ def _only_folder(corpus: list[str], stats: bool) -> Path:
         return Path(corpus[0])
     if stats:
         raise typer.BadParameter("give one prepared folder, or text files and --out DIR", param_hint="FILE")
-    raise typer.BadParameter("say where to write the corpus", param_hint="--out")
+    raise typer.BadParameter("name the folder for the corpus", param_hint="--out")
 
 
 def _as_json(meta: CorpusMeta, statistics: CorpusStatistics | None) -> str:

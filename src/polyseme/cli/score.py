@@ -61,7 +61,7 @@ def score(
     from polyseme.lm.scoring import score_stream
 
     if words + sentences + as_json > 1:
-        raise ConfigError("--words, --sentences and --json are three forms of the same result; give one of them")
+        raise ConfigError("--words, --sentences and --json exclude each other; give one of them")
     items = _items(text, field)
     elmo = Elmo.from_pretrained(model, options=options_file, state=state, lang=lang)
     waiting: deque[str] = deque()

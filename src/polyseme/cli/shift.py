@@ -63,7 +63,7 @@ def shift(
     if picture is not None and picture.suffix.lower() != ".png":
         raise typer.BadParameter(f"{picture} should end in .png", param_hint="--picture")
     if resume and out is None:
-        raise typer.BadParameter("there is nothing to go on with: name the folder with --out", param_hint="--resume")
+        raise typer.BadParameter("there is nothing to resume: name the folder with --out", param_hint="--resume")
     keep_existing(picture, overwrite=overwrite)
     from polyseme.senses.shift_estimate import estimate_shift
     from polyseme.senses.shift_picture import save_shift_picture

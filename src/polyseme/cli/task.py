@@ -265,7 +265,7 @@ def evaluate(
     scores = task.evaluate(file, lenient=lenient, skip_bad_lines=skip_bad_lines)
     if picture is not None:
         if scores.confusion is None or not scores.confusion.labels:
-            raise ConfigError(f"the task {task.definition.name} has no confusion matrix to draw of {file}")
+            raise ConfigError(f"the task {task.definition.name} has no confusion matrix to draw for {file}")
         draw_confusion(scores.confusion, picture, f"{task.definition.title}, {file.name}")
     print_scores(scores, as_json)
 
@@ -306,7 +306,7 @@ def predict(
     from polyseme.errors import ConfigError
 
     if out is not None and out.exists() and names_a_file(inputs) and Path(inputs).exists() and out.samefile(inputs):
-        raise ConfigError(f"{out} is what is read here; write the predictions to another file")
+        raise ConfigError(f"{out} is the input; write the predictions to another file")
     keep_existing(out, overwrite=overwrite)
     task = _load(run, model, options_file, device, threads)
     if style == "task":

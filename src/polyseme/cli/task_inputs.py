@@ -32,7 +32,7 @@ def _given(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[str, dic
     if kind != "task" and not names_a_file(inputs):
         return iter([("", {}, _item(inputs, kind, "the text"))])
     if kind != "task" and inputs != "-" and not Path(inputs).exists():
-        raise InputError(f"{inputs} does not exist; if it is a text and no file, give it on standard input (-)")
+        raise InputError(f"{inputs} does not exist; if it is a text, not a file, give it on standard input (-)")
     kind = kind or _kind_of(inputs, task)
     return None if kind == "task" else _items(inputs, kind)
 

@@ -36,7 +36,7 @@ def shown_training(quiet: bool, choices: TrainingChoices | None = None) -> TaskW
         best = " (best)" if progress.stale == 0 else ""
         if choices is not None and progress.epoch == 1 and not progress.finished(choices):
             longest = shown_duration(progress.seconds * choices.epochs)
-            say(f"at most {choices.epochs} epochs, which would take about {longest}")
+            say(f"at most {choices.epochs} epochs, at most about {longest}")
         say(f"epoch {progress.epoch}: loss {last['loss']:.4f}, dev {values}{best}, {last['seconds']:.0f} s")
 
     return TaskWatch(said=say, looked=looked)

@@ -43,7 +43,7 @@ class Elmo(nn.Module):
                 raise ConfigError("a module was given, so options_file and weight_file must be None")
             self._elmo_lstm = module
         elif options_file is None or weight_file is None:
-            raise ConfigError("options_file and weight_file are needed where no module is given")
+            raise ConfigError("options_file and weight_file are needed unless a module is given")
         else:
             self._elmo_lstm = _ElmoBiLm(options_file, weight_file, requires_grad, vocab_to_cache)
         self._keep_sentence_boundaries = keep_sentence_boundaries

@@ -42,7 +42,7 @@ class ElmoModel:
         """A folder or zip of NLPL, or any other model. ``limit`` bounded a cache, and changes nothing here."""
         if full:
             raise ConfigError(
-                "full models are for substitutes, which polyseme has by itself: Elmo.from_pretrained(…).substitutes(…)"
+                "full models are for substitutes; in polyseme, use Elmo.from_pretrained(…).substitutes(…)"
             )
         stored = load(directory)
         config = stored.config

@@ -42,7 +42,7 @@ class Module:
         state: State | None = None,
     ) -> None:
         if trainable:
-            warnings.warn("this module is not trained; polyseme.ElmoRepresentations is, in PyTorch", stacklevel=2)
+            warnings.warn("this module cannot be trained; use polyseme.ElmoRepresentations in PyTorch", stacklevel=2)
         self.name = name
         self._elmo = Elmo(load(spec), state=state)
         self._mix = _mix(self._elmo.stored)

@@ -46,10 +46,10 @@ class Options:
         if self.keys == "sentences" and (self.pool or self.words):
             raise ConfigError("only whole sentences can be keys; leave pool and words out")
         if self.pool and self.words:
-            raise ConfigError("pool gives one vector for a whole document and words one for a word; choose one of them")
+            raise ConfigError("pool gives one vector per document and words one per word; choose one of them")
         for word in self.words:
             if len(word.split()) != 1:
-                raise ConfigError(f"{word!r} is no single word; give words as in present,bank")
+                raise ConfigError(f"{word!r} is not a single word; give words as in present,bank")
 
     def documents(self, sources: Sequence[str]) -> Iterator[Document]:
         """The documents of the inputs, with the columns that are asked for."""
@@ -61,11 +61,11 @@ class Options:
         if elmo.state == "carry":
             if self.words:
                 raise ConfigError(
-                    "a carried state depends on every sentence, so words cannot be picked; leave them out"
+                    "a carried state depends on every sentence, so words cannot be selected; leave them out"
                 )
             batch = batch or CARRIED_BATCH
         elif batch is not None:
-            raise ConfigError('sentences have a batch size where their state is carried; add the state "carry"')
+            raise ConfigError('a batch size belongs to a carried state; add the state "carry"')
         return replace(self, layers=self.layers or ("sum" if set(elmo.mix) == {1.0} else "average"), batch_size=batch)
 
 

@@ -67,11 +67,11 @@ def embed_files(
     out, options, shard = Path(out), (options or Options()).for_model(elmo), shard or Shard()
     output_format(out)
     if not out.parent.is_dir():
-        raise ConfigError(f"the folder {out.parent} does not exist; make it first")
+        raise ConfigError(f"the folder {out.parent} does not exist; create it first")
     if elmo.state == "carry" and shard.count > 1:
         raise ConfigError("a carried state cannot be shared between processes; use the state reset or warm")
     if (options.keys, options.sentence_index) != ("numbers", True) and out.suffix.lower() not in (".hdf5", ".h5"):
-        raise ConfigError(f"only HDF5 has keys that can be chosen, and {out.name} is something else")
+        raise ConfigError(f"only HDF5 has keys that can be chosen, and {out.name} is not HDF5")
     sources = expand_inputs(inputs)
     if STDIN in sources and shard.count > 1:
         raise ConfigError("standard input cannot be shared between processes; give files")

@@ -44,7 +44,7 @@ def read(path: Path) -> Iterator[Record]:
 def about(path: Path) -> dict[str, Any] | None:
     if not _beside(path).is_file():
         beside = _beside(path).name
-        raise InputError(f"{path} has no {beside} beside it that can be read; numpy.load reads the matrix alone")
+        raise InputError(f"{path} has no {beside} next to it that can be read; numpy.load reads the matrix alone")
     last = b""
     with _beside(path).open("rb") as lines:
         for line in lines:

@@ -156,7 +156,7 @@ def _find_trailer(file: IO[bytes], path: Path) -> tuple[int, int, dict[str, Any]
 
 def _damaged(path: Path) -> JobError:
     return JobError(
-        f"{path} is damaged: its checksum is not the one that it was written with; "
+        f"{path} is damaged: its checksum does not match; "
         "run the job again with --resume, which computes that part anew"
     )
 
@@ -242,7 +242,7 @@ def _find_shards(folder: Path) -> tuple[list[Path], Description]:
     """The folders of all shares in their order, and the job they belong to."""
     there = [path for path in folder.glob("*-of-*") if re.fullmatch(r"\d+-of-\d+", path.name)]
     if not there:
-        raise JobError(f"there is nothing to put together: expected folders such as 1-of-4 in {folder}")
+        raise JobError(f"there is nothing to merge: expected folders such as 1-of-4 in {folder}")
     counts = {int(path.name.split("-")[2]) for path in there}
     if len(counts) > 1:
         raise JobError(f"{folder} holds shares of {sorted(counts)}; keep those of one job")
@@ -252,7 +252,7 @@ def _find_shards(folder: Path) -> tuple[list[Path], Description]:
     if missing:
         raise JobError(
             f"{len(missing)} of {len(names)} shares in {folder} are not complete ({', '.join(missing[:8])}); "
-            "run those, with --resume where they were begun, and merge again"
+            "run those, with --resume if they were started, and merge again"
         )
     descriptions = [Description.read(folder / name / DESCRIPTION) for name in names]
     for name, description in zip(names, descriptions, strict=True):

@@ -25,7 +25,7 @@ class Shard:
         """ "2/8" → the second of eight."""
         index, _, count = text.partition("/")
         if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
-            raise ConfigError(f"{text!r} is no share; expected i/n with i from 1 to n, as in 2/8")
+            raise ConfigError(f"{text!r} is not a share; expected i/n with i from 1 to n, as in 2/8")
         return cls(int(index) - 1, int(count))
 
     @property

@@ -53,7 +53,7 @@ def embed_in_processes(
     """
     out, options = Path(out), options or Options()
     if processes < 2:
-        raise ConfigError(f"processes is {processes}; with less than two there is nothing to share, use embed_files")
+        raise ConfigError(f"processes is {processes}; at least two are needed; otherwise use embed_files")
     _refuse_other_count(out, processes)
     for index in range(processes):
         refuse_unfinished(parts_folder(out) / Shard(index, processes).name, out, resume=resume)
@@ -127,6 +127,6 @@ def _refuse_other_count(out: Path, processes: int) -> None:
     others = {int(folder.name.split("-")[2]) for folder in folders} - {processes}
     if others:
         raise JobError(
-            f"a job for {out} was begun with --processes {min(others)}; go on with that and --resume, "
+            f"a job for {out} was started with --processes {min(others)}; continue with that and --resume, "
             f"or delete {parts_folder(out)} to start from the beginning"
         )

@@ -195,7 +195,7 @@ def _consume(dataset: ray.data.Dataset) -> None:
     try:
         for row in dataset.iter_rows():
             if row["problem"]:
-                raise JobError(f"a worker could not go on: {row['problem']}")
+                raise JobError(f"a worker failed: {row['problem']}")
     except ray.exceptions.RayError as error:
         reason = str(error).strip().splitlines()[-1]
         raise JobError(f"a worker of the Ray cluster failed ({reason}); continue with --resume") from error

@@ -164,7 +164,7 @@ def read(path: str | Path) -> Iterator[Record]:
     if path.is_dir():
         return heapq.merge(*map(_records_of, _shards(path)), key=lambda record: record.document)
     if not path.is_file():
-        raise InputError(f"{path} does not exist, or is no file")
+        raise InputError(f"{path} does not exist, or is not a file")
     return _records_of(path)
 
 
@@ -195,7 +195,7 @@ def _damage_named(path: Path) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise InputError(
-            f"{path} is damaged, or no file that polyseme embed wrote ({reason}); write it again"
+            f"{path} is damaged, or was not written by polyseme embed ({reason}); write it again"
         ) from None
 
 

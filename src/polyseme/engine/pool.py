@@ -31,7 +31,7 @@ def check_threads(threads: int | None) -> int:
     if threads is None:
         return usable_cores()
     if not isinstance(threads, int) or threads < 1:
-        raise ConfigError(f"threads is {threads!r}, but should be a whole number from 1 on")
+        raise ConfigError(f"threads is {threads!r}, but should be a whole number of at least 1")
     return threads
 
 

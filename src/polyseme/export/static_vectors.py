@@ -28,11 +28,13 @@ def read_words(lines: Iterable[str]) -> list[str]:
     for number, line in enumerate(lines, start=1):
         word = line.strip()
         if len(word.split()) > 1:
-            raise InputError(f"line {number} of the word list holds {word!r}; expected one word a line, without spaces")
+            raise InputError(
+                f"line {number} of the word list holds {word!r}; expected one word per line, without spaces"
+            )
         if word:
             words[word] = None
     if not words:
-        raise InputError("the word list has no words; expected one word a line")
+        raise InputError("the word list has no words; expected one word per line")
     return list(words)
 
 

@@ -36,7 +36,7 @@ def check_config(settings: Settings) -> None:
     values = {name: value for name, value in settings.values.items() if name != CHECKSUM}
     if CHECKSUM in settings.values and settings.values[CHECKSUM] != checksum_of(values):
         raise FormatError(
-            f"{settings.where} is not as it was saved: its checksum is not that of its content; "
+            f"{settings.where} is not as it was saved: its checksum does not match its content; "
             f'{_REMEDY}, or take the line "{CHECKSUM}" out if you changed the file yourself'
         )
 

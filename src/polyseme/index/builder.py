@@ -87,7 +87,9 @@ def build_index(
     refuse_carried_state(elmo)
     sources = expand_inputs(inputs)
     if STDIN in sources:
-        raise InputError("an index reads its inputs more than once, and standard input has only once; give files")
+        raise InputError(
+            "an index reads its inputs more than once, and standard input can be read only once; give files"
+        )
     beside = partial_path(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +98,7 @@ def build_index(
                 refuse_existing(folder)
             if not resume and (beside / DESCRIPTION).exists():
                 raise JobError(
-                    f"the index {folder} was begun; continue with --resume, or delete {beside} to start over"
+                    f"the index {folder} was started; continue with --resume, or delete {beside} to start over"
                 )
             place = folder if resume and (folder / DESCRIPTION).exists() else beside
             place.mkdir(exist_ok=True)
@@ -232,7 +234,7 @@ def _cut(path: Path, piece: Piece) -> None:
     try:
         check_piece(path, piece)
     except InputError as problem:
-        raise JobError(f"{path.parent} cannot be continued: {problem}; delete it and begin again") from None
+        raise JobError(f"{path.parent} cannot be continued: {problem}; delete it and start over") from None
 
 
 def _post(folder: Path) -> None:

@@ -100,7 +100,7 @@ class Index:
             description = IndexDescription.read(folder)
             arrays = open_arrays(folder, description, IndexContents.read(folder, description.layers))
         except InputError as problem:
-            raise InputError(f"{folder} is no index: {problem}; make one with: polyseme index") from None
+            raise InputError(f"{folder} is not an index: {problem}; make one with: polyseme index") from None
         return cls(description, arrays, elmo)
 
     @classmethod
@@ -275,8 +275,8 @@ class Index:
         vector = np.asarray(query)
         if vector.shape != (self.description.width,) or not np.isfinite(vector).all():
             raise InputError(
-                f"a query is a text with a word in brackets, or a vector of {self.description.width} finite numbers, "
-                f"but an array of shape {list(vector.shape)} was given"
+                f"a query must be a text with a word in brackets, or a vector of {self.description.width} finite "
+                f"numbers, but an array of shape {list(vector.shape)} was given"
             )
         return vector, None
 

@@ -67,7 +67,7 @@ def refuse_existing(path: Path) -> None:
     if path.is_dir() and not any(path.iterdir()):
         return
     if path.exists() or path.is_symlink():
-        raise JobError(f"{path} exists already; choose another name, or replace it with --overwrite")
+        raise JobError(f"{path} already exists; choose another name, or replace it with --overwrite")
 
 
 def raise_if_disk_full(error: BaseException, path: Path, remedy: str = "make room and run the command again") -> None:

@@ -171,10 +171,10 @@ def read_values(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         raise InputError(f"{path.name} is damaged: it cannot be read as JSON") from None
     if not isinstance(values, dict):
-        raise InputError(f"{path.name} is damaged: it holds no names and values")
+        raise InputError(f"{path.name} is damaged: it is not an object of names and values")
     checksum = values.pop(CHECKSUM, None)  # corpora and runs from before there were checksums have none
     if checksum is not None and not _has_checksum(values, checksum):
-        raise InputError(f"{path.name} is damaged: its checksum is not that of its content")
+        raise InputError(f"{path.name} is damaged: its checksum does not match its content")
     return values
 
 
@@ -218,7 +218,7 @@ def check_piece(path: Path, piece: Piece) -> None:
     if (found := path.stat().st_size) != piece.size:
         raise InputError(f"{path.name} has {found} bytes where {piece.size} were expected")
     if measure_piece(path) != piece:
-        raise InputError(f"{path.name} is damaged: its checksum is not the one that it was written with")
+        raise InputError(f"{path.name} is damaged: its checksum does not match")
 
 
 def check_pieces(folder: Path, pieces: Mapping[str, Piece]) -> None:

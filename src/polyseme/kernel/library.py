@@ -49,7 +49,7 @@ def library() -> Library | None:
         raise ConfigError(f"{VARIABLE} is {wanted!r}, but should be off or one of: {', '.join(LEVELS)}")
     found = available()
     if wanted and wanted not in found:
-        raise ConfigError(f"{VARIABLE} is {wanted!r}, but here there is only: {', '.join(found) or 'no kernel'}")
+        raise ConfigError(f"{VARIABLE} is {wanted!r}, but only these are available: {', '.join(found) or 'no kernel'}")
     return load(wanted or found[-1]) if found else None
 
 

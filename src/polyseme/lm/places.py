@@ -40,7 +40,7 @@ def find_place(elmo: Elmo, text: str) -> Place:
     if not found:
         raise InputError(f"there is no word between the brackets of {_shown(text)}; write any word, such as [thing]")
     if len(found) > 1:
-        raise InputError(f"the brackets of {_shown(text)} reach over {len(found)} sentences; mark one word")
+        raise InputError(f"the brackets of {_shown(text)} span {len(found)} sentences; mark one word")
     return found[0]
 
 

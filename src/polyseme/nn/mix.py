@@ -46,7 +46,7 @@ class ScalarMix(nn.Module):
         if fixed is not None and len(fixed) != layers:
             raise ConfigError(f"{len(fixed)} weights were given for {layers} layers; give one for each layer")
         if fixed is not None and top_only:
-            raise ConfigError("top_only has no weights to fix; give one of the two")
+            raise ConfigError("top_only has no weights to fix; give only one of the two")
         self.layer_norm = layer_norm
         self.top_only = top_only
         start = torch.zeros(layers) if fixed is None else torch.tensor(fixed, dtype=torch.float32)
@@ -69,7 +69,7 @@ class ScalarMix(nn.Module):
     def shares(self) -> Tensor:
         """The softmax-normalised weights, one per layer. [L+1]"""
         if self.weights is None:
-            raise ConfigError("a mix of the top layer only has no weights")
+            raise ConfigError("a mix of only the top layer has no weights")
         return torch.softmax(self.weights, dim=0)
 
     def penalty(self, strength: float) -> Tensor:

@@ -47,10 +47,10 @@ def read_run_file(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str,
             about = json.loads(header["run"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise JobError(f"{path} is no file of a training run that can be read ({error}); {remedy}") from None
+        raise JobError(f"{path} is not a readable file of a training run ({error}); {remedy}") from None
     # Runs from before there were checksums have none.
     if CHECKSUM in header and header[CHECKSUM] != _checksum(tensors, header["run"]):
-        raise JobError(f"{path} is damaged: its checksum is not the one that it was written with; {remedy}")
+        raise JobError(f"{path} is damaged: its checksum does not match; {remedy}")
     return tensors, about
 
 

@@ -61,7 +61,7 @@ def _lstm(arrays: ArrayFile, layer: int) -> nn.LSTM:
     pattern = re.compile(rf"(?:.*\.)?((?:weight|bias)_(?:ih|hh)_l){layer}((?:_reverse)?)")
     names = {f"{found[1]}0{found[2]}": name for name in arrays.arrays if (found := pattern.fullmatch(name))}
     if "weight_ih_l0" not in names:
-        raise FormatError(f"{arrays.name} is no encoder of CoVe: it has no LSTM layer {layer}")
+        raise FormatError(f"{arrays.name} is not a CoVe encoder: it has no LSTM layer {layer}")
     gates, inputs = arrays.shape(names["weight_ih_l0"])
     lstm = nn.LSTM(inputs, gates // 4, batch_first=True, bidirectional=True)
     expected = {names.get(name, name): tuple(value.shape) for name, value in lstm.state_dict().items()}

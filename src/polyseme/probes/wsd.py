@@ -55,7 +55,7 @@ class SenseMeans:
                 if lemmas is None or lemma_of(key) in lemmas:
                     sums[key] = sums[key] + vector if key in sums else vector.astype(np.float64)
         if not sums:
-            raise InputError("no word of the annotated text has a sense that is asked for")
+            raise InputError("no word of the annotated text has one of the senses to predict")
         senses = defaultdict[Lemma, list[str]](list)
         for key in sorted(sums):
             senses[lemma_of(key)].append(key)

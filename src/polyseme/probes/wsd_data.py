@@ -44,7 +44,7 @@ def lemma_of(key: str) -> Lemma:
     """ "bank%1:17:01::" → ("bank", "NOUN")"""
     lemma, _, rest = key.partition("%")
     if rest[:1] not in _POS:
-        raise InputError(f"{key[:40]!r} is no sense key; expected one as in bank%1:17:01::")
+        raise InputError(f"{key[:40]!r} is not a sense key; expected one such as bank%1:17:01::")
     return lemma, _POS[rest[0]]
 
 
@@ -57,7 +57,7 @@ def read_sense_sentences(path: str | Path) -> Iterator[SenseSentence]:
                     yield _sentence(element, str(path))
                     element.clear()
         except ParseError as error:
-            raise InputError(f"{path} is no XML of word senses: {error}") from None
+            raise InputError(f"{path} is not an XML file of word senses: {error}") from None
 
 
 def _sentence(element: Element, source: str) -> SenseSentence:
@@ -94,7 +94,7 @@ def read_first_senses(path: str | Path) -> dict[Lemma, str]:
         for number, line in enumerate(read_lines(stream, str(path)), start=1):
             columns = line.split()
             if len(columns) != 4:
-                raise InputError(f"{path}, line {number} is not of WordNet's index.sense: {line[:40]!r}")
+                raise InputError(f"{path}, line {number} is not in the format of WordNet's index.sense: {line[:40]!r}")
             if columns[2] == "1":
                 first[lemma_of(columns[0])] = columns[0]
     return first

@@ -66,7 +66,7 @@ def adapt_bilm(
     corpus = out / "corpus"
     if not corpus.exists():
         prepare([out / "train.txt"], corpus, lang="whitespace", workers=1)
-    said(f"the biLM reads the task's {tokens:,} training tokens, {passes} times")
+    said(f"fine-tuning the biLM on the task's {tokens:,} training tokens, {passes} times")
     changes = [f"budget.tokens={passes * tokens}", f"budget.validate_every={tokens}", f"budget.softmax_tokens={tokens}"]
     recipe = load_recipe("finetune", changes)
     if recipe.softmax.negatives >= len(open_corpus(corpus).vocabulary):  # too few words to draw from

@@ -79,7 +79,7 @@ def read_senses(path: str | Path = SENSES, lang: str | None = None) -> list[Ambi
         if len(columns) != 4 or read_target(columns[3])[1] is None:
             raise InputError(
                 f"{path}, line {number}: expected language, word, sense and a sentence with the word in [brackets], "
-                f"with tabs between, but found {line[:60]!r}"
+                f"separated by tabs, but found {line[:60]!r}"
             )
         if lang in (None, columns[0]):
             uses.setdefault((columns[0], columns[1]), []).append((columns[2], columns[3]))
@@ -93,7 +93,7 @@ def _word(lang: str, word: str, uses: list[tuple[str, str]], path: str | Path) -
     senses, sentences = zip(*uses, strict=True)
     counts = [senses.count(sense) for sense in set(senses)]
     if len(counts) < 2 or max(counts) < 2:
-        raise InputError(f"{path}: {word!r} needs two senses, and two sentences of one of them")
+        raise InputError(f"{path}: {word!r} needs two senses, with two sentences for one of them")
     return AmbiguousWord(lang, word, senses, sentences)
 
 

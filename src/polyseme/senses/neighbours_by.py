@@ -33,9 +33,9 @@ def neighbours_by(
     """The ``k`` tokens of the index whose surroundings are most like those of the word in brackets."""
     readout = checked_readout(by)
     if not isinstance(query, str):
-        raise ConfigError(f"a vector has no place, so by is {by!r} for texts only; give one with a word in brackets")
+        raise ConfigError(f"a vector has no place, so by={by!r} needs a text with a word in brackets")
     if layer is not None:
-        raise ConfigError(f"layer chooses among the vectors of a word, so it does not go with by={by!r}")
+        raise ConfigError(f"layer selects a vector of the word, so it cannot be combined with by={by!r}")
     elmo = index.elmo
     lexicon = lexicon_or_none(elmo) if readout in ("substitutes", "sense") else None
     asked = find_place(elmo, query)

@@ -75,7 +75,7 @@ class SenseMap:
             sample = sample_words(elmo, [word], as_documents(texts), MOST_POINTS)[word]
             occurrences, total = sample.kept, sample.total
         if not occurrences:
-            raise InputError(f"the word {word!r} does not stand in the text, as its tokens are split for this model")
+            raise InputError(f"the word {word!r} does not occur in the text, as this model splits it")
         return map_occurrences(elmo, word, occurrences, total)
 
 
@@ -85,7 +85,7 @@ def map_in_files(
     """The map of a word in files of any size and kind (all that `polyseme.text.readers.read_documents` takes)."""
     sample = sample_files(elmo, [word], inputs, MOST_POINTS, kind=kind, field=field)[word]
     if not sample.kept:
-        raise InputError(f"the word {word!r} does not stand in {', '.join(map(str, inputs))}")
+        raise InputError(f"the word {word!r} does not occur in {', '.join(map(str, inputs))}")
     return map_occurrences(elmo, word, sample.kept, sample.total)
 
 

@@ -94,7 +94,7 @@ def choose_words(before: Mapping[str, int], after: Mapping[str, int], most: int)
     content = [word for word in ordered[TOO_FREQUENT:] if _is_content(word) and joint[word] >= ENOUGH_USES]
     if not content:
         raise InputError(
-            f"beyond the {TOO_FREQUENT} most frequent words none stands {ENOUGH_USES} times in both texts; "
+            f"beyond the {TOO_FREQUENT} most frequent words none occurs {ENOUGH_USES} times in both texts; "
             "name words with --words"
         )
     return content[:most]

@@ -22,5 +22,5 @@ def needed_text(lang: str) -> Path:
     """The same, for whoever cannot do without."""
     path = shipped_text(lang)
     if path is None:
-        raise InputError(f"no text of the language {lang!r} comes with polyseme; name one of your own")
+        raise InputError(f"no text in the language {lang!r} comes with polyseme; give your own")
     return path

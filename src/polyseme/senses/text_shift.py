@@ -142,7 +142,7 @@ def _begin(folder: Path, description: ShiftDescription, *, resume: bool, overwri
         refuse_other(earlier, description, what=f"another comparison was begun in {folder}", remedy="delete it")
         return
     if path.exists() and not (folder / RESULT).exists() and not overwrite:
-        raise JobError(f"the comparison {folder} was begun; continue with --resume, or delete it to start over")
+        raise JobError(f"the comparison {folder} was started; continue with --resume, or delete it to start over")
     if not (overwrite and path.exists()):
         refuse_existing(folder)
     folder.mkdir(parents=True, exist_ok=True)

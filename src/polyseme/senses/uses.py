@@ -73,7 +73,7 @@ class Uses:
             return self._combined(other)
         if by == "substitutes":
             if self.substitutes is None or other.substitutes is None:
-                raise ConfigError("this model has no softmax, so it knows no substitutes; compare by another readout")
+                raise ConfigError("this model has no softmax, so it has no substitutes; compare by another readout")
             return self.substitutes.cosines(other.substitutes)
         if by == "topic":
             if self.topic is None or other.topic is None:

@@ -19,7 +19,7 @@ def bundled_tasks_folder() -> Path:
 
 
 def bundled_tasks() -> list[str]:
-    """ "en/ner", …: what is in the box."""
+    """ "en/ner", …: what is bundled."""
     folder = bundled_tasks_folder()
     return sorted(path.parent.relative_to(folder).as_posix() for path in folder.glob("*/*/run.json"))
 
@@ -32,7 +32,7 @@ def find_run(name: str | Path) -> Path:
     if name not in (there := bundled_tasks()):
         task = name.partition("/")[2]
         raise FormatError(
-            f"no task model {name} is in the box ({', '.join(there) or 'there is none yet'}); train one with "
-            f"`polyseme task train {task} --data DIR --out RUN`, then give RUN in its place"
+            f"no task model {name} is bundled ({', '.join(there) or 'there are none yet'}); train one with "
+            f"`polyseme task train {task} --data DIR --out RUN`, then use RUN instead"
         )
     return bundled_tasks_folder() / name

@@ -29,13 +29,13 @@ class DataFiles:
 def find_data(folder: Path, suffixes: tuple[str, ...] = ()) -> DataFiles:
     """The files of a folder; of several for one split, the one whose suffix stands first in ``suffixes``."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; give the folder that holds the train, dev and test files")
+        raise InputError(f"{folder} is not a folder; give the folder that holds the train, dev and test files")
     train, dev = (_only(_found(folder, split, suffixes), folder, split) for split in ("train", "dev"))
     if train is None or dev is None:
         missing = "train" if train is None else "dev"
         there = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
         kinds = f" ending in {' or '.join(suffixes)}" if suffixes else ""
-        raise InputError(f"{folder} has no file with {missing!r} in its name{kinds}; there is: {there}")
+        raise InputError(f"{folder} has no file with {missing!r} in its name{kinds}; found: {there}")
     tests = _found(folder, "test", suffixes)
     return DataFiles(train, dev, tests[0] if len(tests) == 1 else None)
 

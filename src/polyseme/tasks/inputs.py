@@ -57,7 +57,7 @@ class InputChoices:
         if self.layers not in ("all", "last") and not (self.layers.isascii() and self.layers.isdecimal()):
             raise ConfigError(f"layers is {self.layers!r}, but should be all, last, or the number of a layer")
         if self.word_vectors == "both" and self.static == "none":
-            raise ConfigError("word_vectors is both, but there are none to keep as they are; give a file, or trained")
+            raise ConfigError("word_vectors is both, but there are no frozen ones; give a file, or trained")
         if self.elmo == "none" and self.static == "none" and not self.trains_words and self.characters == 0:
             raise ConfigError("with no ELMo, no word vectors and no characters, a token has no vector at all")
 
@@ -79,7 +79,7 @@ class InputChoices:
             return slice(None)
         number = layers if self.layers == "last" else int(self.layers)
         if number > layers:
-            raise ConfigError(f"layers is {number}, but the model has the layers 0 to {layers}")
+            raise ConfigError(f"layers is {number}, but the model has layers 0 to {layers}")
         return slice(number, number + 1)
 
 
@@ -194,7 +194,7 @@ class TokenInputs(nn.Module):
         self.input_width = self.words.width + choices.characters + (elmo_width if choices.at_input else 0)  # F
         self.output_width = elmo_width if choices.at_output else 0  # O
         if self.input_width == 0:
-            raise ConfigError("ELMo enters only at the output, and there are neither word vectors nor characters")
+            raise ConfigError("ELMo enters only at the output, so the input needs word vectors or characters")
 
     @classmethod
     def of(cls, features: Features) -> TokenInputs:

@@ -150,9 +150,9 @@ def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) ->
     if started:
         restore_progress(place.network, training, plan.out / LAST)
         if training.progress.finished(plan.preset.training):
-            watch.said(f"the run is complete after {training.progress.epoch} epochs; with more of them it goes on")
+            watch.said(f"the run is complete after {training.progress.epoch} epochs; raise epochs to continue")
         else:
-            watch.said(f"going on after {training.progress.epoch} epochs and {training.progress.batch} batches")
+            watch.said(f"continuing after {training.progress.epoch} epochs and {training.progress.batch} batches")
         # it may have more epochs than before
         write_manifest(plan.out / RUN, replace(about, pieces=started.pieces, polyseme=started.polyseme))
     else:
@@ -229,16 +229,16 @@ def _build(
     sentences = trained_on + [tokens for example in dev for tokens in definition.sentences(example)]
     static = load_static(choices.static, {token for tokens in sentences for token in tokens})
     if static.width and (known := static.coverage(trained_on)) < FEW_WORDS:
-        watch.said(f"only {known:.0%} of the tokens have a vector in {choices.static}: is it of another language?")
+        watch.said(f"only {known:.0%} of the tokens have a vector in {choices.static}: are they for another language?")
     words = LearnedWords.of(trained_on, static) if choices.trains_words else None
     cache = LayerCache(elmo, plan.cache) if elmo is not None else None
     features = Features(choices, static, Spelling.of(trained_on), cache, words)
     if cache is not None and not choices.finetune:
-        watch.said(f"layers of {len(sentences):,} sentences, from the cache where they are there")
+        watch.said(f"layers of {len(sentences):,} sentences, from the cache where possible")
         if without_room := cache.fill(sentences):
             watch.said(
-                f"{without_room:.1%} of the tokens had no room in the cache of {cache.limit / (1 << 30):.3g} GB and "
-                "are read anew in every epoch; $POLYSEME_CACHE_GB raises the limit"
+                f"{without_room:.1%} of the tokens did not fit into the cache of {cache.limit / (1 << 30):.3g} GB and "
+                "are computed again in every epoch; $POLYSEME_CACHE_GB raises the limit"
             )
     vocabularies = definition.vocabularies(examples)
     torch.manual_seed(plan.seed)
@@ -252,7 +252,7 @@ def _settle(plan: TaskPlan, about: RunDescription, resume: bool) -> RunDescripti
     if not (plan.out / RUN).exists():
         return None
     if not resume:
-        raise JobError(f"{plan.out} holds a run already; continue with --resume, or choose another folder")
+        raise JobError(f"{plan.out} already holds a run; continue with --resume, or choose another folder")
     earlier = RunDescription.read(plan.out)
     remedy = "undo that, or choose another folder"
     refuse_other(earlier, about, what=f"{plan.out} holds another run", remedy=remedy, free=FREE)

@@ -54,7 +54,7 @@ class RunDescription:
     def read(cls, folder: Path) -> RunDescription:
         """FormatError where there is none, or what lies beside it is not what it says."""
         if not (folder / RUN).is_file():
-            raise FormatError(f"{folder} is no run of polyseme task train: it has no {RUN}")
+            raise FormatError(f"{folder} is not a run of polyseme task train: it has no {RUN}")
         try:
             found = read_manifest(folder / RUN, cls, VERSION)
             for name, piece in found.pieces.items():
@@ -62,4 +62,6 @@ class RunDescription:
             sizes = type(find_task(found.task).presets["paper"].network)
             return replace(found, network=settings_from(sizes, found.network, RUN))
         except InputError as problem:
-            raise FormatError(f"{folder} is no whole run of polyseme task train: {problem}; train it again") from None
+            raise FormatError(
+                f"{folder} is not a complete run of polyseme task train: {problem}; train it again"
+            ) from None

@@ -44,7 +44,7 @@ def read_tagged(path: Path, fits: Callable[[str], bool], reading: FileReading) -
     tag = _tag_column(blocks, table, source, fits)
     word = word_column(table, [column for column in range(len(table[0][0])) if column != tag])
     if word is None:
-        raise InputError(f"{blocks[0].place(source, 0)}: beside the tag there are only numbers; expected a word")
+        raise InputError(f"{blocks[0].place(source, 0)}: there are only numbers next to the tag; expected a word")
     if word > 0:
         _refuse_ranges(blocks, table, source)
     rows = [
@@ -55,8 +55,8 @@ def read_tagged(path: Path, fits: Callable[[str], bool], reading: FileReading) -
         return rows, find_scheme([tags for _, tags in rows], lambda row, token: blocks[row].place(source, token))
     except InputError as error:
         if not reading.lenient:
-            raise InputError(f"{error} (--lenient reads such tags all the same)") from None
-        reading.said(f"{error}; read as the CoNLL scorer reads such tags: a name begins where none is open")
+            raise InputError(f"{error} (--lenient accepts such tags)") from None
+        reading.said(f"{error}; read as by the CoNLL scorer: a name begins where none is open")
         return rows, None
 
 
@@ -92,8 +92,8 @@ def _tag_column(blocks: list[Block], table: list[list[list[str]]], source: str, 
     if count:
         found = table[sentence][token][-column]
         raise InputError(
-            f"{blocks[sentence].place(source, token)}: {found[:40]!r} is no tag; expected O, or a letter and a class "
-            "such as B-PER, in one column of every line"
+            f"{blocks[sentence].place(source, token)}: {found[:40]!r} is not a tag; expected O, or a letter and a "
+            "class such as B-PER, in one column of every line"
         )
     return -column
 
@@ -124,7 +124,7 @@ def tokens_of(value: Any) -> tuple[str, ...]:
     for place, token in enumerate(value):
         if not token or breaks_columns(token):
             shown = json.dumps(token[:40], ensure_ascii=False)
-            raise InputError(f"token {place} is {shown}, but should not be empty, nor hold a tab or a line end")
+            raise InputError(f"token {place} is {shown}, but must not be empty or contain a tab or a line break")
     return tuple(value)
 
 

@@ -123,7 +123,7 @@ class Task:
         Of many, each is a text, a list of tokens, or an object with the fields that docs/tasks.md names.
         """
         if not isinstance(items, Iterable):
-            raise InputError(f"a text, an object or a list of them can be predicted of, not {items!r:.60}")
+            raise InputError(f"expected a text, an object or a list of them, not {items!r:.60}")
         if isinstance(items, str | dict):
             return list(self.records([("", {}, items)]))
         return list(self.records((f"item {number}", {}, item) for number, item in enumerate(items, start=1)))
@@ -216,7 +216,7 @@ class Task:
                 static = self._static.with_words(words)
             except PolysemeError as error:  # the file was moved, or the package is not installed here
                 self._source_is_at_hand = False
-                print(f"words that training did not meet have no static vectors: {error}", file=sys.stderr)
+                print(f"words that did not occur in training have no static vectors: {error}", file=sys.stderr)
         if static is not features.static:
             known = Features(features.choices, static, features.spelling, features.cache, features.words)
             self.place = replace(self.place, features=known)
@@ -241,7 +241,7 @@ def open_known_elmo(choices: InputChoices, known: KnownModel | None, device: str
     try:
         elmo = Elmo.from_pretrained(choices.model, options=choices.options or None, device=device, state=known.state)
     except FormatError as error:
-        raise FormatError(f"the biLM of this run is not at hand ({error}); say where it is with --model") from None
+        raise FormatError(f"the biLM of this run was not found ({error}); give its path with --model") from None
     what = f"{choices.model} is another model than the one this run was trained with ({known.name})"
     now = {"fingerprint": elmo.fingerprint}
     refuse_other({"fingerprint": known.fingerprint}, now, what=what, remedy="say where that one is with --model")

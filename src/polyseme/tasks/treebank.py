@@ -46,7 +46,9 @@ def read_treebank(path: str | Path, column: TagColumn, reading: FileReading | No
                 words.append((columns[1], columns[place]))
             elif len(columns) != 10 or not _OTHER_ID.fullmatch(columns[0]):
                 where = block.place(str(path), number)
-                raise InputError(f"{where} is not CoNLL-U (ten columns with tabs, a number first): {line[:40]!r}")
+                raise InputError(
+                    f"{where} is not CoNLL-U (ten tab-separated columns, beginning with a number): {line[:40]!r}"
+                )
         if words:
             tokens, tags = zip(*words, strict=True)
             sentences.append(TaggedSentence(tokens, tags))

@@ -93,7 +93,7 @@ class _NamedErrors(io.RawIOBase):
             data = self._stream.read(len(view))
         except EOFError:
             raise InputError(
-                f"{self._source} ends in the middle of {self._title}: it was cut off; copy or download it again"
+                f"{self._source} ends in the middle of {self._title}: it is truncated; copy or download it again"
             ) from None
         except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, _ZstdProblem) as error:
             raise InputError(f"{self._source} is not {self._title}, or is damaged ({error})") from None
@@ -240,4 +240,4 @@ def _refuse_binary(start: bytes, source: str) -> None:
     if start.startswith(_UTF16):
         raise InputError(f"{source} is UTF-16 where UTF-8 was expected; convert the file to UTF-8")
     if b"\0" in start:
-        raise InputError(f"{source} holds binary data where text was expected; give a text file, or name its kind")
+        raise InputError(f"{source} holds binary data where text was expected; give a text file, or name its format")

@@ -105,7 +105,7 @@ def expand_inputs(inputs: Sequence[str | Path]) -> list[str]:
 def kind_of(source: str, kind: str | None = None) -> str:
     """The kind of one input: ``kind`` if given, else by suffix; the packages it needs are there when this returns."""
     if kind is not None and kind not in KINDS:
-        raise ConfigError(f"there is no kind of input {kind!r}; there are: {', '.join(KINDS)}")
+        raise ConfigError(f"there is no input format {kind!r}; there are: {', '.join(KINDS)}")
     compression_of(source)
     return kind or _KIND_OF_SUFFIX.get(Path(without_compression(source)).suffix.lower(), "txt")
 
@@ -199,7 +199,7 @@ def read_fasta(stream: io.BufferedReader, source: str) -> Iterator[tuple[str, li
         if residues and identifier is None:
             raise InputError(f"{source}, line {number} comes before the first '>' line; expected a FASTA file")
         if not _RESIDUES.fullmatch(residues):
-            raise InputError(f"{source}, line {number} holds characters that are no residues: {line[:40]!r}")
+            raise InputError(f"{source}, line {number} has characters that are not residues: {line[:40]!r}")
         parts.append(residues)
         size += len(residues)
         refuse_long_document(size, source, identifier or "")

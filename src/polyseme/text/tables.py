@@ -50,7 +50,7 @@ def read_jsonl(stream: io.BufferedReader, source: str, columns: Columns) -> Iter
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{place} is not JSON ({error}); expected one JSON object a line") from None
+            raise InputError(f"{place} is not JSON ({error}); expected one JSON object per line") from None
         named = columns.id or (ID if isinstance(record, dict) and ID in record else None)
         yield _row(columns, named, number, place, partial(_descend, record, place))
 
@@ -175,7 +175,9 @@ def _text(value: Any, field: str, place: str) -> str:
     try:
         value.encode()  # JSON can spell half a surrogate pair, which no UTF-8 file can hold
     except UnicodeEncodeError:
-        raise InputError(f"{place}: the field {field!r} holds half a surrogate pair, which is no character") from None
+        raise InputError(
+            f"{place}: the field {field!r} holds half a surrogate pair, which is not a character"
+        ) from None
     return value
 
 

@@ -129,8 +129,8 @@ def added_tokenizer(name: str) -> Tokenizer | None:
     """The tokeniser that a package adds under this name; None where no package does."""
     if ":" in name:
         raise ConfigError(
-            f"text was split by the function {name} here, and a function cannot be found again by its name; give it as "
-            "lang, or give text that is split already"
+            f"text was split by the function {name} here, and a function cannot be found by its name; pass it as lang, "
+            "or pass text that is already split"
         )
     if name not in added(TOKENIZERS):
         return None
@@ -160,8 +160,8 @@ def split_with(tokenizer: Tokenizer, text: str) -> list[Sentence]:
                 raise _refusal(
                     tokenizer,
                     f"the token {token!r:.40} for characters {start} to {end}, where the text has "
-                    f"{text[start:end]!r:.40}; each token should be what stands there, behind the one before and "
-                    "without a line end",
+                    f"{text[start:end]!r:.40}; each token should equal that text, follow the previous token and "
+                    "contain no line break",
                 )
             before = end
     return sentences
@@ -195,7 +195,7 @@ def known_language(lang: Language) -> Language:
         return first
     raise ConfigError(
         f"lang is {lang!r:.60}, but should be one of {', '.join(sorted(BUILT_IN | set(added(TOKENIZERS))))}, "
-        "or the code of another language, such as de or pt-BR, which gets the rules of 'any'"
+        "or the code of another language, such as de or pt-BR, which uses the rules of 'any'"
     )
 
 

@@ -44,7 +44,9 @@ class Vocabulary:
         ``size`` bounds the number of entries, specials included. What is left out is counted as ``<UNK>``.
         """
         if size is not None and size < len(SPECIALS):
-            raise ConfigError(f"a vocabulary holds at least its {len(SPECIALS)} specials; size={size} is too small")
+            raise ConfigError(
+                f"a vocabulary needs at least its {len(SPECIALS)} special words; size={size} is too small"
+            )
         kept = [(word, count) for word, count in counts.items() if count >= min_count and word not in SPECIALS]
         kept.sort(key=lambda entry: (-entry[1], entry[0]))
         kept = kept[: None if size is None else size - len(SPECIALS)]
@@ -66,7 +68,7 @@ class Vocabulary:
             words.append(word)
             if tab:
                 if not (count.isascii() and count.isdigit()):
-                    raise InputError(f"{path}, line {number}: {count[:20]!r} is no count; expected word, tab, count")
+                    raise InputError(f"{path}, line {number}: {count[:20]!r} is not a count; expected word, tab, count")
                 counts.append(int(count))
         return cls(tuple(words), tuple(counts) if counts else None)
 
@@ -110,7 +112,7 @@ class Vocabulary:
         unknown = self._ids.get(UNKNOWN)
         found = [unknown if (number := self.find(token)) is None else number for token in tokens]
         if unknown is None and None in found:
-            raise ConfigError(f"the vocabulary has no {UNKNOWN}, so every token must be in it, and one is not")
+            raise ConfigError(f"the vocabulary has no {UNKNOWN}, so every token must be in it, but one is not")
         return [number for number in found if number is not None]
 
     def check_for_training(self) -> None:

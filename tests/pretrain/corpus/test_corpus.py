@@ -153,13 +153,13 @@ def test_another_version_is_refused(corpus: Corpus) -> None:
 )
 def test_a_damaged_description_is_refused(corpus: Corpus, text: str | bytes) -> None:
     (corpus.folder / "corpus.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert "is no usable corpus" in refusal(corpus.folder)
+    assert "is not a usable corpus" in refusal(corpus.folder)
 
 
 @pytest.mark.parametrize("change", [{"tokens": "many"}, {"inputs": [{"path": "x"}]}, {"types": -4}, {"inputs": 3}])
 def test_a_description_that_says_nonsense_is_refused(corpus: Corpus, change: dict[str, object]) -> None:
     rewrite(corpus.folder / "corpus.json", **change)
-    assert "is no usable corpus" in refusal(corpus.folder)
+    assert "is not a usable corpus" in refusal(corpus.folder)
 
 
 def test_a_folder_that_is_none_or_another_is_refused(tmp_path: Path) -> None:

@@ -244,11 +244,11 @@ def test_a_vocabulary_without_specials_is_refused_by_name(tmp_path: Path) -> Non
     "options, sentence",
     [
         ({"vocabulary_size": 3}, "no room for a word"),
-        ({"min_count": 0}, "1 or more, not 0"),
+        ({"min_count": 0}, "at least 1, not 0"),
         ({"min_count": 4}, "no word occurs 4 times or more, the most frequent one 2 times"),
         ({"workers": 0}, "at least one"),
         ({"field": "text"}, "no input is a table"),
-        ({"kind": "docx"}, "no kind of input 'docx'"),
+        ({"kind": "docx"}, "no input format 'docx'"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(tmp_path: Path, options: dict[str, Any], sentence: str) -> None:

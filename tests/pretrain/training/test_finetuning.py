@@ -327,7 +327,7 @@ def test_what_cannot_be_trained_is_refused(corpus: Corpus, tmp_path: Path) -> No
         run(corpus, model, tmp_path / "run", softmax={"negatives": 2048})
     with pytest.raises(ConfigError, match=r"budget\.softmax_tokens is -1"):
         run(corpus, model, tmp_path / "run", budget={"softmax_tokens": -1})
-    with pytest.raises(InputError, match="is no prepared corpus"):
+    with pytest.raises(InputError, match="is not a prepared corpus"):
         plan = RunPlan(corpus=tmp_path / "nowhere", out=tmp_path / "run", recipe=small_recipe(), init=model)
         finetune(plan)
     with pytest.raises(ConfigError, match="begins with a model"):

@@ -126,7 +126,7 @@ def test_half_precision_is_for_devices_that_have_it(plan: RunPlan, monkeypatch: 
         monkeypatch.setattr(pretraining, "has_bfloat16", lambda has=has: has)
         assert product_precision("float32", torch.device(device)) == torch.float32
         assert product_precision("auto", torch.device(device)) == (torch.bfloat16 if has else torch.float32)
-    with pytest.raises(ConfigError, match="this CPU or the installed kernel cannot multiply in it"):
+    with pytest.raises(ConfigError, match="this CPU or the installed kernel does not support it"):
         pretrain(replace(plan, recipe=small_recipe(precision="bfloat16")))
 
 
@@ -280,7 +280,7 @@ def test_held_out_text_of_its_own(plan: RunPlan, tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(plan: RunPlan) -> None:
     pretrain(plan)
-    with pytest.raises(JobError, match="already holds a run; go on with it by --resume"):
+    with pytest.raises(JobError, match="already holds a run; continue it with --resume"):
         pretrain(plan)
 
 

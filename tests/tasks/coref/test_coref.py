@@ -59,9 +59,9 @@ def test_new_documents_are_written_as_parts_of_their_name(tmp_path: Path) -> Non
         ({"x": 1}, "expected a text"),
         ([["a"], "b"], "expected a text"),
         ({"sentences": [[1]]}, "expected a text"),
-        ([["a"], []], "one token at least"),
+        ([["a"], []], "at least one token"),
         ([["a"], ["b", ""]], "token 1 is"),
-        ({"id": "a\tb", "text": "Go."}, "the id .* should hold no tab"),
+        ({"id": "a\tb", "text": "Go."}, "the id .* must not contain a tab"),
     ],
 )
 def test_what_is_no_document_is_refused(item: object, said: str) -> None:

@@ -120,10 +120,10 @@ def test_genres() -> None:
     [
         (("7)|9)", "9)"), "line 8 opens a mention of chain 7 that is never closed"),
         (("(3)|(7", "(3)"), "line 4 closes a mention of chain 7 that is not open"),
-        (("(3)|(7", "B-3"), "line 2: 'B-3' is no coreference column"),
-        (("(3)|(7", "3"), "line 2: '3' is no coreference column"),
+        (("(3)|(7", "B-3"), "line 2: 'B-3' is not a coreference column"),
+        (("(3)|(7", "3"), "line 2: '3' is not a coreference column"),
         (("#end document", ""), "ends inside a document"),
-        (("#begin document (bn/a); part 001\n", ""), "line 1 stands outside a document"),
+        (("#begin document (bn/a); part 001\n", ""), "line 1 is outside a document"),
         (("bn/a\t1\t1\t's\t-\t*\t-\t-\t-\tAnna\t*\t-", "bn/a 's -"), "line 3 is not CoNLL-2012"),
         (("bn/a\t1\t1\t's\t-\t*\t-\t-\t-\tAnna\t*\t-", "bn/a\t1\t1\t's\t-"), "line 3 has 5 columns where"),
         (("(bn/a)", "bn/a"), "line 1 should read"),

@@ -56,7 +56,7 @@ def test_every_layout_gives_the_same_pairs(tmp_path: Path, layout: object) -> No
         ('{"gold_label": "neutral", "sentence1": "a"}', "line 1 has no field 'sentence2'"),
         ('{"gold_label": "neutral", "sentence1": "a", "sentence2": 3}', "should be text"),
         ("{broken\n", "line 1 is not JSON"),
-        ("gold_label\tsentence1\n", "line 1 should name the columns"),
+        ("gold_label\tsentence1\n", "line 1 should be a header with the columns"),
         ("", "has no pair"),
     ],
 )

@@ -81,11 +81,11 @@ def test_predicates_may_be_given_or_not() -> None:
 @pytest.mark.parametrize(
     ("item", "said"),
     [
-        ({"tokens": ["a"], "predicates": [1]}, "places of tokens from 0 to 0"),
-        ({"tokens": ["a", "b"], "predicates": [True]}, "places of tokens from 0 to 1"),
+        ({"tokens": ["a"], "predicates": [1]}, "token numbers from 0 to 0"),
+        ({"tokens": ["a", "b"], "predicates": [True]}, "token numbers from 0 to 1"),
         ({"text": "a b", "predicates": [1]}, 'needs "tokens", not a text'),
         ({"predicates": [1]}, 'needs "tokens"'),
-        ([], "one token at least"),
+        ([], "at least one token"),
         (["a", ""], "token 1 is"),
         (3, "expected a text, or a list of tokens"),
     ],

@@ -69,5 +69,5 @@ def test_without_a_file_words_learn_vectors_of_their_own() -> None:
 
 
 def test_nothing_can_be_kept_where_there_is_nothing() -> None:
-    with pytest.raises(ConfigError, match="none to keep"):
+    with pytest.raises(ConfigError, match="no frozen ones"):
         InputChoices(static="none", word_vectors="both")

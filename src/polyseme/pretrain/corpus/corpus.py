@@ -89,7 +89,7 @@ def open_corpus(folder: str | Path) -> Corpus:
     """Open what `prepare` wrote; a folder that is incomplete, damaged or of another version is an InputError."""
     folder = Path(folder)
     if not (folder / META).is_file():
-        raise InputError(f"{folder} is no prepared corpus: it has no {META}; make one with: polyseme prepare")
+        raise InputError(f"{folder} is not a prepared corpus: it has no {META}; make one with: polyseme prepare")
     try:
         meta = read_manifest(folder / META, CorpusMeta, VERSION)
         check_pieces(folder, meta.pieces)
@@ -108,7 +108,7 @@ def open_corpus(folder: str | Path) -> Corpus:
         )
         _check(corpus)
     except (InputError, OSError, TypeError, UnicodeDecodeError) as problem:
-        raise InputError(f"{folder} is no usable corpus: {problem}; run polyseme prepare again") from None
+        raise InputError(f"{folder} is not a usable corpus: {problem}; run polyseme prepare again") from None
     return corpus
 
 

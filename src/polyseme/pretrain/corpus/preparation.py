@@ -55,7 +55,7 @@ def prepare(
     choice = WordChoice(vocabulary_size, min_count, given)
     workers = _cores() if workers is None else workers
     if workers < 1:
-        raise ConfigError(f"{workers} worker processes were asked for; at least one has to do the work")
+        raise ConfigError(f"{workers} worker processes were asked for; at least one is needed")
     sources = find_sources(inputs, kind, field)
     lang = known_language(lang)
     split_text("a", lang)  # a tokeniser that does not work says so before anything starts
@@ -95,7 +95,7 @@ def prepare(
 def _refuse_empty(gathered: Gathered, sources: Sequence[Source]) -> None:
     if gathered.tokens == 0:
         names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
-        raise InputError(f"there is no token in {names or 'no input'}; a corpus has at least one sentence")
+        raise InputError(f"there is no token in {names or 'no input'}; a corpus needs at least one sentence")
 
 
 def _by_frequency(gathered: Gathered) -> NDArray[np.int64]:
@@ -146,7 +146,7 @@ def _refuse_local_function(lang: Language) -> None:
         pickle.dumps(lang)
     except (pickle.PicklingError, AttributeError, TypeError):
         raise ConfigError(
-            f"the tokeniser {language_name(lang)} cannot be sent to other processes; define it at the top of a module, "
+            f"the tokenizer {language_name(lang)} cannot be sent to other processes; define it at the top of a module, "
             "or ask for one worker"
         ) from None
 

@@ -22,9 +22,9 @@ class WordChoice:
         if self.given is not None and (self.size is not None or self.min_count != 1):
             raise ConfigError("a given vocabulary is used as it is; leave out its size and the smallest count")
         if self.size is not None and self.size <= len(SPECIALS):
-            raise ConfigError(f"a vocabulary of {self.size} has no room for a word beside {', '.join(SPECIALS)}")
+            raise ConfigError(f"a vocabulary of {self.size} has no room for a word besides {', '.join(SPECIALS)}")
         if self.min_count < 1:
-            raise ConfigError(f"the smallest count of a word is 1 or more, not {self.min_count}")
+            raise ConfigError(f"the smallest count must be at least 1, not {self.min_count}")
 
 
 def read_for_training(path: Path) -> Vocabulary:

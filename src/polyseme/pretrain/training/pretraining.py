@@ -81,7 +81,7 @@ def _only_one(out: Path, processes: Processes, resume: bool) -> Iterator[None]:
         yield
         return
     if (out / LAST).exists() and not resume:
-        raise JobError(f"{out} already holds a run; go on with it by --resume, or choose another --out")
+        raise JobError(f"{out} already holds a run; continue it with --resume, or choose another --out")
     if resume and not (out / LAST).exists():
         raise JobError(f"{out} holds no checkpoint to resume; start the run without --resume")
     out.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def product_precision(choice: str, device: torch.device) -> torch.dtype:
     if choice == "bfloat16" and not can:
         raise ConfigError(
             f"precision is bfloat16, but this {'CPU or the installed kernel' if device.type == 'cpu' else 'device'} "
-            "cannot multiply in it; use --set precision=float32"
+            "does not support it; use --set precision=float32"
         )
     return torch.bfloat16 if can and choice != "float32" else torch.float32
 

@@ -129,7 +129,7 @@ def _read_file(source: str, reading: FileReading) -> list[CorefDocument]:
     skipped, known = list[int](), 0
     for number, line in reading.lines(source, skipped):
         if not lines and line.strip() and not line.startswith("#begin document"):
-            raise InputError(f"{source}, line {number} stands outside a document; expected '#begin document (…'")
+            raise InputError(f"{source}, line {number} is outside a document; expected '#begin document (…'")
         if lines and line.startswith("#begin document"):
             raise InputError(f"{source}, line {number} begins a document before '{END}' ends the last one")
         start = start if lines else number
@@ -186,7 +186,7 @@ def _chains(column: list[tuple[str, str]]) -> Chains:
         for part in cell.split("|"):
             found = _PART_OF_CELL.fullmatch(part)
             if found is None or not (found[1] or found[3]):
-                raise InputError(f"{place}: {cell!r} is no coreference column; expected '-', '(3', '3)' or '(3)'")
+                raise InputError(f"{place}: {cell!r} is not a coreference column; expected '-', '(3', '3)' or '(3)'")
             chain = int(found[2])
             if found[1]:
                 opened.setdefault(chain, []).append((token, place))

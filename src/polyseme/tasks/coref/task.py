@@ -59,7 +59,7 @@ class Coref(Definition[CorefDocument, CorefSizes]):
         """A text, one sentence of tokens, or an object with text, tokens or sentences of them (and perhaps an id)."""
         name = str(item.get("id", NOTHING)) if isinstance(item, dict) else NOTHING
         if breaks_columns(name):
-            raise InputError(f"the id {name[:40]!r} should hold no tab or line end: it stands in a column")
+            raise InputError(f"the id {name[:40]!r} must not contain a tab or line break: it is written in a column")
         if isinstance(item, dict):
             item = item.get("sentences", item.get("tokens", item.get("text", item)))
         if isinstance(item, str):
@@ -68,7 +68,7 @@ class Coref(Definition[CorefDocument, CorefSizes]):
         sentences = item if is_list and any(isinstance(part, list | tuple) for part in item) else [item]
         found = [tokens_of(sentence) for sentence in sentences]
         if not all(found):
-            raise InputError("coreference needs sentences of one token at least")
+            raise InputError("coreference needs sentences of at least one token")
         return [new_document(name, found, {})]
 
     def sentences(self, example: CorefDocument) -> Sequence[Sequence[str]]:

@@ -64,7 +64,7 @@ def _from_json(line: str, place: str) -> SentencePair:
         record = json.loads(line)
         label, premise, hypothesis = (record[name] for name in ("gold_label", "sentence1", "sentence2"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place} is not JSON ({error}); expected one pair a line") from None
+        raise InputError(f"{place} is not JSON ({error}); expected one pair per line") from None
     except KeyError as missing:
         raise InputError(f"{place} has no field {missing}; expected gold_label, sentence1 and sentence2") from None
     if not all(isinstance(value, str) for value in (label, premise, hypothesis)):
@@ -76,7 +76,7 @@ def _official_columns(header: list[str], place: str) -> tuple[int, ...]:
     try:
         return tuple(header.index(name) for name in ("gold_label", "sentence1", "sentence2"))
     except ValueError:
-        raise InputError(f"{place} should name the columns gold_label, sentence1 and sentence2") from None
+        raise InputError(f"{place} should be a header with the columns gold_label, sentence1 and sentence2") from None
 
 
 def _checked(label: str, premise: str, hypothesis: str, place: str) -> SentencePair:

@@ -70,7 +70,7 @@ class Snli(Classification[TokenPair, EsimSizes]):
         """The pairs that have a label."""
         labelled = [pair for pair in self.read_to_predict(path, split) if pair.label is not None]
         if not labelled:
-            raise InputError(f"{path} has no labelled pair: its annotators agree on none")
+            raise InputError(f"{path} has no labelled pair: its annotators agree on none of them")
         return labelled
 
     def read_to_predict(self, path: Path, split: Split) -> list[TokenPair]:
@@ -122,7 +122,9 @@ def _two_texts(item: Any) -> tuple[str, str]:
         hypothesis = item.get("hypothesis", item.get("sentence2"))
     if not (isinstance(premise, str) and premise.strip() and isinstance(hypothesis, str) and hypothesis.strip()):
         shown = json.dumps(item, ensure_ascii=False)[:60]
-        raise InputError(f"inference needs a premise and a hypothesis (an object, or two texts and a tab), not {shown}")
+        raise InputError(
+            f"inference needs a premise and a hypothesis (an object, or two texts separated by a tab), not {shown}"
+        )
     return premise.strip(), hypothesis.strip()
 
 

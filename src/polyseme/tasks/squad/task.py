@@ -62,7 +62,7 @@ class Squad(Definition[Question, BidafSizes]):
         if not isinstance(item, dict) or not all(map(_is_text, [item.get("context"), *questions])):
             shown = json.dumps(item, ensure_ascii=False)[:60]
             raise InputError(
-                f"an answer needs an object with a context and a question (or both with a tab between), not {shown}"
+                f"an answer needs an object with a context and a question (or both separated by a tab), not {shown}"
             )
         paragraph = paragraph_of(item["context"], split(item["context"]))
         name = str(item.get("id", ""))
@@ -108,8 +108,8 @@ class Squad(Definition[Question, BidafSizes]):
         for example in examples:
             if not example.answers:
                 raise InputError(
-                    f"{source}: the question {example.id!r} has no answers to compare with; leave out those "
-                    "of SQuAD 2.0 that cannot be answered"
+                    f"{source}: the question {example.id!r} has no answers to compare with; leave out "
+                    "the unanswerable ones of SQuAD 2.0"
                 )
 
     def vocabularies(self, examples: Sequence[Question]) -> Vocabularies:

@@ -177,7 +177,9 @@ def _spans(block: Block, rows: list[list[str]], column: int, source: str) -> tup
     for place, row in enumerate(rows):
         found = _PROP.fullmatch(row[column])
         if found is None:
-            raise InputError(f"{block.place(source, place)}: {row[column]!r} is no role; expected '*', '(A0*' or '*)'")
+            raise InputError(
+                f"{block.place(source, place)}: {row[column]!r} is not a role; expected '*', '(A0*' or '*)'"
+            )
         opened, closed = found[1].split("(")[1:], len(found[2])
         if len(opened) + bool(role) > 1:
             problem = f"opens a role inside {role or opened[0]}"

@@ -167,16 +167,16 @@ def _without_verb(spans: Sequence[Span]) -> list[Span]:
 
 def _without_predicates(words: tuple[str, ...]) -> SrlExample:
     if not words:
-        raise InputError("semantic roles need a sentence of one token at least")
+        raise InputError("semantic roles need a sentence of at least one token")
     return SrlExample(words, None, None)
 
 
 def _with_predicates(item: dict[str, Any]) -> SrlExample:
     if "tokens" not in item:
-        raise InputError('predicates are places of tokens, so an object that has them needs "tokens", not a text')
+        raise InputError('predicates are token numbers, so an object that has them needs "tokens", not a text')
     words, given = tokens_of(item["tokens"]), item["predicates"]
     if not isinstance(given, list) or not all(type(p) is int and 0 <= p < len(words) for p in given):
-        raise InputError(f"predicates should be places of tokens from 0 to {len(words) - 1}, not {json.dumps(given)}")
+        raise InputError(f"predicates should be token numbers from 0 to {len(words) - 1}, not {json.dumps(given)}")
     return SrlExample(words, tuple(sorted(set(given))), None)
 
 

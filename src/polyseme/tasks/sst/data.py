@@ -47,14 +47,14 @@ def parse_tree(line: str) -> SstSentence:
     for place, piece in enumerate(pieces):
         if piece == "(":
             if place and not stack:
-                raise ValueError("something stands behind the end of the tree")
+                raise ValueError("something follows the end of the tree")
             stack.append(["", len(tokens)])
         elif not stack:
             raise ValueError("a bracket is closed that was never opened")
         elif piece == ")":
             label, start = stack.pop()
             if label == "" or start == len(tokens):
-                raise ValueError("a bracket holds no label or no word")
+                raise ValueError("a bracket has no label or no word")
             phrases.append(Span(str(label), int(start), len(tokens)))
         elif pieces[place - 1] == "(":
             stack[-1][0] = piece

@@ -47,7 +47,9 @@ class TextPairs(Classification[ClassifiedPair, EsimSizes]):
             texts = named_texts(item, pairs=True)
         if texts is None or len(texts) != 2 or not all(text.strip() for text in texts):
             shown = json.dumps(item, ensure_ascii=False)[:60]
-            raise InputError(f"expected two texts (an object such as text1 and text2, or a tab between), not {shown}")
+            raise InputError(
+                f"expected two texts (an object with text1 and text2, or both separated by a tab), not {shown}"
+            )
         return [_split(texts, None, split)]
 
     def sentences(self, example: ClassifiedPair) -> Sequence[Sequence[str]]:

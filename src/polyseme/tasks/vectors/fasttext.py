@@ -72,7 +72,7 @@ def read_head(stream: io.BufferedReader | mmap.mmap, source: str) -> Head:
     known, words = _read_words(stream, source)
     rows, found = _unpack(stream, "<qq")
     if found != width:
-        raise InputError(f"{source} promises vectors of {width} numbers and has {found}; it is damaged")
+        raise InputError(f"{source} promises vectors of {width} numbers but has {found}; it is damaged")
     return Head(width, bucket, shortest, longest, known, words, rows)
 
 

@@ -69,7 +69,7 @@ def layout_of(start: bytes, source: str) -> VectorLayout:
 
 def _check_width(width: int, source: str) -> None:
     if not 1 <= width <= LARGEST:
-        raise InputError(f"{source} holds no word vectors: its first line promises {width} numbers a word")
+        raise InputError(f"{source} holds no word vectors: its first line promises {width} numbers per word")
 
 
 def _is_text(start: bytes, width: int) -> bool:
@@ -119,13 +119,13 @@ def _binary_rows(
 
 
 def cut_off(source: str, number: int, count: int) -> InputError:
-    return InputError(f"{source} ends after {number} of {count} words: it was cut off; copy or download it again")
+    return InputError(f"{source} ends after {number} of {count} words: it is truncated; copy or download it again")
 
 
 def binary_word(stream: io.BufferedReader | mmap.mmap, source: str, number: int) -> bytes:
     word = bytearray()
     while (byte := stream.read(1)) != b" ":
         if not byte or len(word) > LONGEST_WORD:
-            raise InputError(f"{source} is no word2vec file: there is no word where number {number + 1} should stand")
+            raise InputError(f"{source} is not a word2vec file: word number {number + 1} is missing")
         word += byte
     return bytes(word).lstrip(b"\n")
