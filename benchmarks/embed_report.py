@@ -157,7 +157,7 @@ def _busy(part: Part) -> Target:
     most = max(turn["setting"]["sentences"] for turn in part["turns"])
     quiet = find_rates(part, "polyseme", (0,), cache="warm", sentences=most)
     busy = find_rates(part, "polyseme", (0,), cache="warm", sentences=most, busy=True)
-    title = "small, two cores, with a busy process beside it: over without"
+    title = "small, two cores: with a busy process on the machine, over without"
     return Target(title, 50, "%", [100 * ratio for ratio in ratios(busy, quiet)])
 
 
@@ -173,9 +173,9 @@ def write_report(result: dict[str, Any]) -> None:
 
 def report(result: dict[str, Any]) -> str:
     parts = [introduction(result), target_table(result)]
-    parts.append("![Tokens a second on one core for the three sizes, the peers at their best batch](embed.png)")
+    parts.append("![Tokens per second on one core for the three sizes, the peers at their best batch](embed.png)")
     parts.append(resource_table(result))
-    parts.append("<details>\n<summary>Tokens a second of everybody, by batch and order</summary>")
+    parts.append("<details>\n<summary>Tokens per second of all programs, by batch and order</summary>")
     parts += [rate_table(part) for part in result["parts"]]
     parts.append("</details>")
     return "\n\n".join(parts)
@@ -192,7 +192,7 @@ def introduction(result: dict[str, Any]) -> str:
     return (
         f"{quick}{text['sentences']:,} sentences of {text['file']}, {text['tokens']:,} tokens, "
         f"{result['distinct_tokens']:,} of them distinct; random weights, the same for all. {machine['processor']}, "
-        f"{machine['cores']} cores; a plain matrix product (numpy) ran at {rates} of them. Other programs had a share "
+        f"{machine['cores']} cores; a plain matrix product (numpy) ran at {rates} of them. Other programs used part "
         f"of the machine meanwhile (medians, by cores: {others}), so on one core the clock is CPU time, on two wall "
         "time. Cold: no token has been seen before. The best batch of simple_elmo is the better of 32 and 64, that of "
         "AllenNLP 32. Sorted means that the user sorted the sentences by length for them. In natural order the peers "

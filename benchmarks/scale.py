@@ -176,7 +176,13 @@ def job_table(jobs: dict[str, dict[str, float]]) -> str:
         ]
         for title, job in jobs.items()
     ]
-    head = ["what is written", "words/s a core", "bytes a word", "a billion words, one core", "a trillion, one core"]
+    head = [
+        "what is written",
+        "words/s per core",
+        "bytes per word",
+        "a billion words, one core",
+        "a trillion, one core",
+    ]
     return table(head, rows)
 
 
@@ -208,15 +214,15 @@ def write_page(result: dict[str, Any]) -> None:
     mean = jobs[MEAN]
     fill_in("scale.md", "jobs", f"{about(result)}\n\n{job_table(jobs)}")
     shared = (
-        f"Of {1e6 * mean['total']:.1f} µs of CPU time a word, {1e6 * mean['kernel']:.1f} are the kernel's, which all "
-        f"threads of a process share; {1e6 * mean['reading']:.2f} go into reading the input and "
-        f"{1e6 * mean['merging']:.2f} into putting the file together, which several processes do one after another too."
+        f"A word takes {1e6 * mean['total']:.1f} µs of CPU time. The kernel, which uses all threads of a process, "
+        f"takes {1e6 * mean['kernel']:.1f} of them. Reading the input takes {1e6 * mean['reading']:.2f} and assembling the "
+        f"file {1e6 * mean['merging']:.2f}; several processes cannot share these two."
     )
     fill_in("scale.md", "cores", f"{shared}\n\n{cores_table(mean)}")
     fill_in("scale.md", "simulation", shares_table(mean["total"], mean["reading"], Cluster()))
     sent = (
         f"A step of `compact` reads {training['tokens']:,.0f} tokens in {training['seconds']:.2f} CPU seconds of one "
-        f"core, and each process adds {volume(training['bytes'])} of gradients to those of the others."
+        f"core, and each process exchanges {volume(training['bytes'])} of gradients with the others."
     )
     fill_in("scale.md", "training", f"{sent}\n\n{training_table(training)}")
 

@@ -267,10 +267,10 @@ def write_table(found: dict[str, Any]) -> None:
     parts = [
         f"One sentence of {TOKENS} tokens a request, model {found['model']}, {machine['cores']} cores; medians.",
         table(head, rows),
-        f"The page is there {opened['page_seconds']:.2f} s after the model is loaded, the shipped text indexed after "
+        f"The page opens {opened['page_seconds']:.2f} s after the model is loaded; the bundled text is indexed after "
         f"{opened['index_seconds']:.1f} s.",
         f"{attacked['requests']:,} broken requests and {attacked['slow']} slow ones were answered with {answers}. "
-        f"{attacked['good_ones_meanwhile']:,} good ones were served meanwhile, and memory went from {memory[0]:.0f} to "
+        f"{attacked['good_ones_meanwhile']:,} good ones were served meanwhile, and memory grew from {memory[0]:.0f} to "
         f"{memory[-1]:.0f} MB.",
     ]
     fill_in("serve.md", "serve", "\n\n".join(parts))

@@ -104,8 +104,8 @@ def write_page(result: dict[str, Any]) -> None:
     head = ["", *(f"{where}, {how}" for where in cores for how in ("batches", "one at a time")), "peak memory"]
     about = (
         f"{result['sentences']} sentences of {result['file']}, {result['words']:,} words; {result['processor']}. Words "
-        "a second, medians; on one core by CPU time, on two by the clock. *wide* has random weights and vectors of 512 "
-        "numbers. Other programs had a share of the machine meanwhile (median "
+        "per second, medians; on one core by CPU time, on two by wall-clock time. *wide* has random weights and "
+        "vectors of 512 numbers. Other programs used part of the machine meanwhile (median "
         f"{median(turn['others'] for part in parts.values() for turn in part['turns']):.0%})."
     )
     fill_in("benchmarks.md", "today", f"{about}\n\n{table(head, rows)}\n\n{in_words(parts)}")
@@ -121,7 +121,7 @@ def in_words(parts: dict[int, dict[str, Any]]) -> str:
                 rate(part, ours, batch) / max(rate(part, title, batch) for title in theirs) for part in parts.values()
             ]
             found.append(f"{bits} {how} {', '.join(f'{ratio:.1f}×' for ratio in ratios)}")
-    return "`en` over the fastest MiniLM of the same bits, one core first: " + "; ".join(found) + "."
+    return "`en` compared with the fastest MiniLM of the same precision, one core first: " + "; ".join(found) + "."
 
 
 def main() -> None:
