@@ -215,8 +215,8 @@ def write_page(result: dict[str, Any]) -> None:
     fill_in("scale.md", "jobs", f"{about(result)}\n\n{job_table(jobs)}")
     shared = (
         f"A word takes {1e6 * mean['total']:.1f} µs of CPU time. The kernel, which uses all threads of a process, "
-        f"takes {1e6 * mean['kernel']:.1f} of them. Reading the input takes {1e6 * mean['reading']:.2f} and assembling the "
-        f"file {1e6 * mean['merging']:.2f}; several processes cannot share these two."
+        f"takes {1e6 * mean['kernel']:.1f} of them. Reading the input takes {1e6 * mean['reading']:.2f} and assembling "
+        f"the file {1e6 * mean['merging']:.2f}; several processes cannot share these two."
     )
     fill_in("scale.md", "cores", f"{shared}\n\n{cores_table(mean)}")
     fill_in("scale.md", "simulation", shares_table(mean["total"], mean["reading"], Cluster()))
