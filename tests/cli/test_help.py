@@ -49,10 +49,10 @@ HELP = """\
 │              perplexity, forward, backward and average.                      │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Ask a model ────────────────────────────────────────────────────────────────╮
-│ senses       Say what a word means in a text: uses in groups, with words     │
-│              that could stand there and clear sentences.                     │
+│ senses       Group the uses of a word in a text, with words that could       │
+│              replace it and clear examples.                                  │
 │ shift        Compare what words mean in two texts: which changed most, and   │
-│              which senses came and went.                                     │
+│              which senses appeared or disappeared.                           │
 │ neighbours   Find words in an indexed text that are used like the one in     │
 │              brackets, nearest first.                                        │
 │ index        Index every word of a text by its vectors, for polyseme         │
@@ -65,8 +65,8 @@ HELP = """\
 ╭─ Show a model ───────────────────────────────────────────────────────────────╮
 │ serve        Serve a page that shows what a word means in its sentence, and  │
 │              an HTTP API for vectors.                                        │
-│ explore      Write the explorer as a static site that works without a        │
-│              server, with some words computed in advance.                    │
+│ explore      Write the explorer as a static site that works without a server,│
+│              with precomputed words.                                         │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Tasks and the paper ────────────────────────────────────────────────────────╮
 │ reproduce    Measure every table and figure of the paper and compare: an     │

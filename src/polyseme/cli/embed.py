@@ -103,7 +103,7 @@ def embed(
 ) -> None:
     """Turn text files of any size into vectors. An interrupted job continues with --resume.
 
-    A file that AllenNLP's elmo command wrote is made again with --lang whitespace --state carry and its --batch-size.
+    To reproduce a file of AllenNLP's elmo command, use --lang whitespace --state carry and its --batch-size.
 
     Examples:
 

@@ -53,9 +53,9 @@ def evaluate(
 ) -> None:
     """Measure how well a model predicts text: full-softmax perplexity, forward, backward and average.
 
-    The average is the exponential of the mean loss of both directions, as the paper reports it. Every sentence has one
-    prediction more than tokens: its end. An unknown word costs what <UNK> costs, so compare models with the same
-    vocabulary only. In a pipe: tab-separated lines.
+    The average is the exponential of the mean loss of both directions, as in the paper. Every sentence has one more
+    prediction than tokens: its end. An unknown word costs what <UNK> costs, so compare only models with the same
+    vocabulary. In a pipe: tab-separated lines.
 
     Examples:
 

@@ -26,9 +26,9 @@ def explore(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the explorer as a static site that works without a server, with some words computed in advance.
+    """Write the explorer as a static site that works without a server, with precomputed words.
 
-    To look at any sentence in a browser of your own: polyseme serve
+    To explore any sentence on your own machine: polyseme serve
 
     Examples:
 

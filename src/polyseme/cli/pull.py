@@ -20,7 +20,7 @@ def pull(
 ) -> None:
     """Download a model, or check it if it is here, and print its folder. A stopped download continues.
 
-    Every command does the same by itself when it is given the name.
+    Every command does this by itself when you give it a name.
 
     Examples:
 

@@ -37,7 +37,7 @@ def score(
     ] = False,
     unknown: Annotated[
         Literal["empty", "score"],
-        typer.Option(help="For a word the model does not know: no figure, or the figure for all unknown words."),
+        typer.Option(help="For a word the model does not know: no score, or the score of all unknown words."),
     ] = "empty",
     lang: Lang = None,
     state: State = None,
@@ -46,8 +46,8 @@ def score(
 ) -> None:
     """Show how likely each word of a text is, given the words before it and given the words after it.
 
-    Log-probabilities are in nats, surprisal and entropy in bits. Totals and perplexities leave out words that have no
-    figure. A model whose card says "unit: morpheme" scores morphemes, also where words were given. In a pipe:
+    Log-probabilities are in nats, surprisal and entropy in bits. Totals and perplexities leave out words without a
+    score. A model whose card says "unit: morpheme" scores morphemes, even if you give words. In a pipe:
     tab-separated lines.
 
     Examples:

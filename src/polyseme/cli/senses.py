@@ -41,7 +41,7 @@ def senses(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what a word means in a text: uses in groups, with words that could stand there and clear sentences.
+    """Group the uses of a word in a text, with words that could replace it and clear examples.
 
     The text decides how many groups there are; a word that is used in one way has one. At most 300
     occurrences are used. In a pipe, the output is one tab-separated line per occurrence.

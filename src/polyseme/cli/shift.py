@@ -48,11 +48,11 @@ def shift(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare what words mean in two texts: which changed most, and which senses came and went.
+    """Compare what words mean in two texts: which changed most, and which senses appeared or disappeared.
 
-    Words are ranked by the average pairwise distance of their uses, less what chance would give two texts that are used
-    alike. p is from shuffling documents between the texts; q is p after accounting for the number of words: call those
-    changed whose q is below 0.05. In a pipe: tab-separated lines.
+    Words are ranked by the average pairwise distance of their uses, minus the distance expected by chance. p comes from
+    shuffling documents between the texts; q is p corrected for the number of words. A word has changed if its q is below
+    0.05. In a pipe: tab-separated lines.
 
     Examples:
 

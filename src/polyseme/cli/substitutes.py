@@ -31,7 +31,7 @@ def substitutes(
 ) -> None:
     """Show which words could replace the one in brackets, likeliest first.
 
-    Of a model whose card says "unit: morpheme", the words are morphemes. In a pipe: tab-separated lines.
+    With a model whose card says "unit: morpheme", the words are morphemes. In a pipe: tab-separated lines.
 
     Examples:
 
