@@ -65,8 +65,8 @@ HELP = """\
 ╭─ Show a model ───────────────────────────────────────────────────────────────╮
 │ serve        Serve a page that shows what a word means in its sentence, and  │
 │              an HTTP API for vectors.                                        │
-│ explore      Write the explorer as a static site that works without a server,│
-│              with precomputed words.                                         │
+│ explore      Write the explorer as a static site that works without a        │
+│              server, with precomputed words.                                 │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Tasks and the paper ────────────────────────────────────────────────────────╮
 │ reproduce    Measure every table and figure of the paper and compare: an     │

@@ -36,8 +36,8 @@ def finetune(
 ) -> None:
     """Continue training a model on your own corpus, and report how much better it predicts it.
 
-    The new model has the words of the corpus. Words that the model's softmax knows keep their rows. Rows for other words,
-    or a whole softmax if there is none, are fitted first, while the biLM is frozen.
+    The new model has the words of the corpus. Words that the model's softmax knows keep their rows. Rows for other
+    words, or a whole softmax if there is none, are fitted first, while the biLM is frozen.
 
     Examples:
 

@@ -51,8 +51,8 @@ def shift(
     """Compare what words mean in two texts: which changed most, and which senses appeared or disappeared.
 
     Words are ranked by the average pairwise distance of their uses, minus the distance expected by chance. p comes from
-    shuffling documents between the texts; q is p corrected for the number of words. A word has changed if its q is below
-    0.05. In a pipe: tab-separated lines.
+    shuffling documents between the texts; q is p corrected for the number of words. A word has changed if its q is
+    below 0.05. In a pipe: tab-separated lines.
 
     Examples:
 
