@@ -28,11 +28,10 @@ BEFORE = "7d4ffb5"
 NEW = {
     "a compiled kernel, and an engine without PyTorch": (
         "kernel/* engine/compiled* engine/weights.py engine/about.py engine/state.py engine/word_table.py "
-        "engine/blas.py nn/*_kernel.py nn/device_engine.py nn/numpy_weights.py formats/reloadable.py"
+        "engine/blas.py nn/*_kernel.py nn/device_engine.py nn/numpy_weights.py"
     ),
     "PyTorch files read without PyTorch, int8 and bfloat16 on disk": (
-        "formats/torch_file.py formats/plain_pickle.py formats/bfloat16.py formats/rounded_rows.py "
-        "formats/safetensors_file.py"
+        "formats/torch_file.py formats/plain_pickle.py formats/safetensors_file.py"
     ),
     "92 releases by name, downloads that resume": "formats/releases/* formats/named.py cli/models.py cli/pull.py",
     "damage that is noticed": "formats/digests.py formats/hdf5_* formats/crc32c.py cli/one_sentence.py",
@@ -51,7 +50,7 @@ NEW = {
     "Korean morphemes, tokenisers of your own, scripts hardly seen": (
         "text/korean.py text/linear_tagger.py prepared_text.py"
     ),
-    "plugins, and names that are imported when used": "plugins.py lazy.py extras.py formats/added.py",
+    "plugins, and names that are imported when used": "plugins.py lazy.py extras.py",
     "settings checked by their annotations, with a schema": "settings.py",
     "embed: pipes, .npy, .jsonl, columns, processes": (
         "embed/pipe.py embed/npy.py embed/jsonl.py embed/kept.py embed/processes.py pooling.py"
@@ -89,9 +88,7 @@ OLD = {
     "tasks": "tasks/* cli/task*.py",
     "corpus and training": "pretrain/* cli/prepare.py cli/pretrain.py cli/finetune.py",
     "the network": "nn/* bilm_config.py formats/run_file.py",
-    "the engine, Elmo and Encoding": (
-        "engine/* elmo.py encoding.py mixing.py sentence_reader.py"
-    ),
+    "the engine, Elmo and Encoding": ("engine/* elmo.py encoding.py mixing.py sentence_reader.py"),
     "formats": "formats/* cli/convert.py cli/info.py",
     "text": "text/*",
     "files of vectors": "embed/* cli/embed.py",

@@ -26,9 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from polyseme.elmo import Elmo
-from polyseme.formats.bundled import bundled_models
+from polyseme.formats.detect import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place

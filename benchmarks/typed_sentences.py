@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import sync_playwright
-
 from pages import fill_in, table
+from playwright.sync_api import sync_playwright
 from polyseme.elmo import Elmo
 from polyseme.encoding import add_directions, unit
-from polyseme.formats.bundled import bundled_models
+from polyseme.formats.detect import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place
@@ -35,10 +34,11 @@ from polyseme.senses.sense_map import SenseMap, map_occurrences
 from polyseme.senses.shipped import shipped_text
 from polyseme.senses.uses import Uses, read_uses
 from polyseme.serve.questions import nearest_group
-from polyseme.serve.served import ServedModel
 from polyseme.serve.site import write_model_files
 from polyseme.serve.site_vectors import group_means
 from polyseme.text.tokenization import language_code
+
+from polyseme.serve.served import ServedModel
 
 RESULTS = Path(__file__).parent / "results" / "typed_sentences.json"
 WORDS, FEWEST = 20, 8  # labelled words, and occurrences of each

@@ -1,4 +1,4 @@
-"""One vector for each text, or for each occurrence of a word, as matrices that other programs take; how alike two are."""
+"""One vector for each text, or for each occurrence of a word: matrices for other programs, and how alike two are."""
 
 from __future__ import annotations
 

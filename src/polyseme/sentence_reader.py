@@ -18,8 +18,7 @@ from polyseme.engine.state import ReadingState
 from polyseme.engine.weights import Precision
 from polyseme.errors import ConfigError
 from polyseme.extras import has_torch, need_torch
-from polyseme.formats.model import StoredModel
-from polyseme.formats.reloadable import release
+from polyseme.formats.model import StoredModel, release
 from polyseme.jobs.progress import Work
 from polyseme.mixing import Mix
 

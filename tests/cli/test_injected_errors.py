@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from safetensors import SafetensorError
-
 from helpers.command_line import polyseme, toy_model
 from polyseme.cli.app import GROUPS, VERBS
+from safetensors import SafetensorError
 
 #: For every verb how it is called, and what of the library it calls then: there the error is injected.
 CALLS: dict[str, tuple[str, str]] = {
-    "demo": ("demo --out shown", "polyseme.formats.bundled:bundled_models"),
+    "demo": ("demo --out shown", "polyseme.formats.detect:bundled_models"),
     "embed": ("embed text.txt --model TOY --out out.h5", "polyseme.elmo:Elmo.from_pretrained"),
     "models": ("models", "polyseme.formats.releases.known:known_releases"),
     "pull": ("pull original", "polyseme.formats.named:locate"),
@@ -115,9 +114,8 @@ def test_an_error_comes_out_as_one_sentence(verb: str, kind: str, monkeypatch: p
 
 
 def test_whoever_wants_the_traceback_gets_it(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from typer.testing import CliRunner
-
     from polyseme.cli.app import app
+    from typer.testing import CliRunner
 
     monkeypatch.setenv("POLYSEME_TRACEBACK", "1")
     inject("polyseme.formats.detect:load", KeyError("weights"), monkeypatch)

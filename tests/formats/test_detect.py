@@ -1,4 +1,4 @@
-"""One door: what is known is loaded, what is known not to be ELMo is called by its name, the rest is described."""
+"""What a name or path is: every format is told by its content, those of other packages behind ours, and damage is named."""
 
 from __future__ import annotations
 
@@ -12,11 +12,30 @@ import pytest
 import torch
 
 from helpers.golden import golden
+from helpers.packages import Install
 from helpers.refusals import refused
 from helpers.small_models import small_model
-from polyseme.formats import bundled
+from helpers.tiny_models import tiny_model
+from polyseme.errors import FormatError
+from polyseme.formats import detect
 from polyseme.formats.detect import FORMATS, load
 from polyseme.formats.native import save_native
+
+MODULE = '''
+"""A folder "inner" with a native model, beside a file that is called so."""
+from dataclasses import replace
+from polyseme.formats import Format, load
+
+def is_wrapped(path):
+    return (path / "wrapped").is_file()
+
+def load_wrapped(path):
+    return replace(load(path / "inner"), format="a wrapped model")
+
+FORMAT = Format("a wrapped model (wrapped, inner)", is_wrapped, load_wrapped)
+EVERYTHING = Format("everything", lambda path: True, load_wrapped)
+'''
+GROUP = "polyseme.formats"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +87,7 @@ def test_every_test_of_the_table_can_take_any_path(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", ["en", "ko", "zh"])
 def test_a_bundled_model_that_is_missing(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundled, "MODELS", tmp_path)
+    monkeypatch.setattr(detect, "MODELS", tmp_path)
     with refused(f"the model '{language}' is missing in this installation"):
         load(language)
     save_native(small_model(), tmp_path / language)
@@ -151,3 +170,57 @@ def test_other_models_of_allennlp_are_called_by_their_name(tmp_path: Path) -> No
     torch.save({"encoder.weight": torch.zeros(2)}, tmp_path / "other.pt")
     with refused("no ELMo part: no array's name ends with '_token_embedder._char_embedding_weights'"):
         load(tmp_path / "other.pt")
+
+
+@pytest.fixture
+def wrapped(tmp_path: Path) -> Path:
+    (tmp_path / "model" / "inner").mkdir(parents=True)
+    save_native(tiny_model(), tmp_path / "model" / "inner")
+    (tmp_path / "model" / "wrapped").touch()
+    (tmp_path / "model" / "more.txt").touch()
+    return tmp_path / "model"
+
+
+def test_a_package_adds_a_format(install: Install, wrapped: Path) -> None:
+    with pytest.raises(FormatError, match="this is no model that polyseme knows"):
+        load(wrapped)
+    install("wrapping", {"wrapping": MODULE}, {GROUP: {"wrapped": "wrapping:FORMAT"}})
+    found = load(wrapped)
+    assert found.format == "a wrapped model"
+    assert found.fingerprint() == tiny_model().fingerprint()
+    with pytest.raises(FormatError, match=r"looked for a native folder .*, a wrapped model \(wrapped, inner\)$"):
+        load(wrapped.parent / "site-packages" / "wrapping-1.0.dist-info")
+
+
+def test_it_may_be_a_thing_that_polyseme_refuses_by_name(install: Install, wrapped: Path) -> None:
+    for name in ("modules.json", "config.json"):
+        (wrapped / name).write_text("{}", encoding="utf-8")
+    with pytest.raises(FormatError, match="this is a sentence-transformers model"):
+        load(wrapped)
+    install("wrapping", {"wrapping": MODULE}, {GROUP: {"wrapped": "wrapping:FORMAT"}})
+    assert load(wrapped).format == "a wrapped model"
+
+
+def test_what_polyseme_reads_itself_no_package_is_asked_about(install: Install, wrapped: Path) -> None:
+    install("wrapping", {"wrapping": MODULE}, {GROUP: {"everything": "wrapping:EVERYTHING"}})
+    assert load(wrapped / "inner").format == "native"
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("MISSING", "AttributeError: module 'wrapping' has no attribute 'MISSING'"),
+        ("load", "it is of type function, not a Format"),
+    ],
+)
+def test_a_format_that_cannot_be_loaded_is_named_where_it_may_be_missed(
+    install: Install, wrapped: Path, where: str, reason: str
+) -> None:
+    install("wrapping", {"wrapping": MODULE}, {GROUP: {"broken": f"wrapping:{where}"}})
+    with pytest.raises(FormatError) as refused:
+        load(wrapped)
+    assert str(refused.value).endswith(
+        f"; the format 'broken' of the package wrapping 1.0 cannot be used ({reason}); update or uninstall it"
+    )
+    install("working", {"working": MODULE}, {GROUP: {"wrapped": "working:FORMAT"}})
+    assert load(wrapped).format == "a wrapped model"

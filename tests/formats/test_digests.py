@@ -11,8 +11,7 @@ import pytest
 from helpers.damage import flip_bit, forget_digests
 from helpers.refusals import refused
 from helpers.small_models import small_model
-from polyseme.formats.bundled import BUNDLED, bundled_models
-from polyseme.formats.detect import load
+from polyseme.formats.detect import BUNDLED, bundled_models, load
 from polyseme.formats.digests import DIGESTS
 from polyseme.formats.native import CONFIG, README, WEIGHTS, save_native
 

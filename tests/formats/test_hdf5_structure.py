@@ -13,8 +13,7 @@ import pytest
 from polyseme.embed.records import read
 from polyseme.errors import FormatError, InputError
 from polyseme.formats.hdf5_file import open_hdf5
-from polyseme.formats.hdf5_structure import open_structure
-from polyseme.formats.hdf5_texts import TextReader
+from polyseme.formats.hdf5_structure import TextReader, open_structure
 
 pytestmark = pytest.mark.timeout(60)
 Damage = Callable[[bytearray], None]

@@ -13,19 +13,26 @@ from hypothesis import strategies as st
 from helpers.small_models import SMALL, configs, small_model
 from polyseme.bilm_config import BiLMConfig, WordConfig
 from polyseme.errors import FormatError
-from polyseme.formats import allennlp, bilm_tf, manylangs, names, steps, tf_checkpoint
-from polyseme.formats.arrays import Array, ArrayFile, Floats
-from polyseme.formats.inferred import config_from_shapes
+from polyseme.formats import allennlp, bilm_tf, manylangs, names, renaming, tf_checkpoint
+from polyseme.formats.arrays import Array, ArrayFile, Floats, parameter_shapes
 from polyseme.formats.names import ALLENNLP, BILM_TF, BILM_TF_WITH_PADDING, MANYLANGS
-from polyseme.formats.renaming import Layout, choose_layout, expand, file_arrays, read_tensors, shapes_by_name
-from polyseme.formats.shapes import parameter_shapes
-from polyseme.formats.steps import Gates, Step
+from polyseme.formats.options_json import config_from_shapes
+from polyseme.formats.renaming import (
+    Gates,
+    Layout,
+    Step,
+    choose_layout,
+    expand,
+    file_arrays,
+    read_tensors,
+    shapes_by_name,
+)
 from polyseme.nn.bilm import BiLM
 
 STEPS: list[Step] = [
-    steps.ReverseAxes(),
-    steps.NegateLowerHalf(),
-    steps.ForgetBias(),
+    renaming.ReverseAxes(),
+    renaming.NegateLowerHalf(),
+    renaming.ForgetBias(),
     Gates("igfo", axis=0),
     Gates("ifgo", axis=0),
     Gates("igfo", axis=-1),
@@ -40,7 +47,7 @@ def file_of(arrays: dict[str, Floats]) -> ArrayFile:
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: str(step))
 def test_a_step_can_be_undone(step: Step) -> None:
     x = np.arange(64.0, dtype=np.float32).reshape(8, 8)  # whole numbers, so that adding a constant rounds nothing
-    x = x if not isinstance(step, steps.ForgetBias) else x[0]
+    x = x if not isinstance(step, renaming.ForgetBias) else x[0]
     assert np.array_equal(step.save(step.load(x)), x)
     assert np.array_equal(step.load(step.save(x)), x)
     assert not np.array_equal(step.load(x), x)

@@ -10,10 +10,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.formats.bundled import bundled_models
-from polyseme.formats.detect import load
+from polyseme.formats.detect import bundled_models, load
 from polyseme.formats.digests import DIGESTS
 from polyseme.formats.model import model_fingerprint
 from polyseme.formats.native import CONFIG, write_config

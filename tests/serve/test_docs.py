@@ -9,12 +9,12 @@ from typing import Any
 
 from helpers.paths import ROOT
 from helpers.running_server import Client
-from polyseme.formats.bundled import bundled_models
-from polyseme.formats.detect import load
-from polyseme.sentence_reader import card_language
+from polyseme.formats.detect import bundled_models, load
 from polyseme.serve.api import QUESTIONS
 from polyseme.serve.limits import Limits
 from polyseme.text.tokenization import language_code
+
+from polyseme.sentence_reader import card_language
 
 
 def page(server: Client) -> str:

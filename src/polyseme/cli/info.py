@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
 from polyseme.cli.options import OptionalModel, OptionsFile
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def info(
       polyseme info en --check
     """
     from polyseme.errors import FormatError
-    from polyseme.formats.describe import checks, describe
+    from polyseme.formats.card import checks, describe
     from polyseme.formats.detect import load
 
     if engine:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
 from polyseme.cli.printing import on_terminal, print_tsv
 
 
@@ -119,7 +118,7 @@ def _bundled_rows() -> list[_Row]:
 
 
 def _bundled_folders() -> dict[str, Path]:
-    from polyseme.formats.bundled import bundled_models
+    from polyseme.formats.detect import bundled_models
 
     return bundled_models()
 

@@ -15,12 +15,11 @@ from typing import IO
 import h5py
 import numpy as np
 import numpy.typing as npt
-
 from polyseme.compat.carried import CarriedReading
 from polyseme.compat.elmo_characters import load_characters
 from polyseme.embed.records import choose_layers
 from polyseme.errors import ConfigError
-from polyseme.formats.hdf5_disk import written_hdf5
+from polyseme.formats.hdf5_file import written_hdf5
 from polyseme.jobs.atomic import partial_path, put_in_place
 
 Floats = npt.NDArray[np.float32]

@@ -24,13 +24,10 @@ from typing import Any
 import h5py
 import numpy as np
 from h5py import h5a, h5d, h5o, h5p, h5s, h5t
-
 from polyseme.embed.records import Contents, Record, describe, from_description
 from polyseme.errors import InputError
-from polyseme.formats.hdf5_disk import Disk, written_hdf5
-from polyseme.formats.hdf5_structure import Structure, open_structure
-from polyseme.formats.hdf5_texts import TextReader
-from polyseme.formats.hdf5_walk import walk_hdf5
+from polyseme.formats.hdf5_file import Disk, walk_hdf5, written_hdf5
+from polyseme.formats.hdf5_structure import Structure, TextReader, open_structure
 
 #: A file that promises more than this many times its own size is not made of vectors.
 LARGEST_EXPANSION = 1000

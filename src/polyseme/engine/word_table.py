@@ -11,7 +11,7 @@ from pathlib import Path
 from polyseme.engine.engine import Engine
 from polyseme.errors import ConfigError, JobError
 from polyseme.formats.bilm_tf import tf_indexer
-from polyseme.formats.hdf5_disk import written_hdf5
+from polyseme.formats.hdf5_file import written_hdf5
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full
 from polyseme.jobs.progress import working

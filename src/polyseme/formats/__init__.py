@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from polyseme.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from polyseme.formats.added import Format as Format
+    from polyseme.formats.detect import Format as Format
     from polyseme.formats.detect import load as load
     from polyseme.formats.model import StoredModel as StoredModel
 
 _HOME = {
-    "polyseme.formats.added": ("Format",),
-    "polyseme.formats.detect": ("load",),
+    "polyseme.formats.detect": ("Format", "load"),
     "polyseme.formats.model": ("StoredModel",),
 }
 

@@ -17,11 +17,10 @@ from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import ArrayFile
 from polyseme.formats.bilm_tf import BOUNDARIES, check_bilm_tf, save_bilm_tf
-from polyseme.formats.inferred import ASSUMED, config_from_shapes
 from polyseme.formats.json_file import Settings, read_json
 from polyseme.formats.model import MixWeights, OutputProjection, StoredModel
 from polyseme.formats.names import ALLENNLP
-from polyseme.formats.options_json import config_from_options
+from polyseme.formats.options_json import ASSUMED, config_from_options, config_from_shapes
 from polyseme.formats.renaming import read_tensors, shapes_by_name
 from polyseme.formats.torch_file import is_torch_file, read_state_dict
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme

@@ -14,8 +14,7 @@ from polyseme.errors import FormatError, InputError
 from polyseme.formats.arrays import ArrayFile
 from polyseme.formats.hdf5_file import open_hdf5, write_hdf5
 from polyseme.formats.json_file import Settings
-from polyseme.formats.model import SoftmaxWeights, StoredModel
-from polyseme.formats.model_folder import model_folder
+from polyseme.formats.model import SoftmaxWeights, StoredModel, model_folder
 from polyseme.formats.names import BILM_TF, BILM_TF_FORWARD, BILM_TF_WITH_PADDING
 from polyseme.formats.options_json import config_from_options, options_from_config
 from polyseme.formats.renaming import Layout, choose_layout, file_arrays, read_tensors

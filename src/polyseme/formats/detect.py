@@ -1,33 +1,46 @@
 """What a name, a path, an address or a hub id is; ``load`` reads it, and what lies at a path is told by its content.
 
-One table says what is known; other packages may add to it. Each row has a test that looks at names and first bytes
-only, and a loader.
+One table says what is known. Each row has a test that looks at names and first bytes only, and a loader. Other packages
+may add to it, behind ours: a package cannot take over what polyseme reads by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from importlib import resources
 from pathlib import Path
 
-from polyseme.errors import FormatError, PolysemeError
-from polyseme.formats.added import Format, added_formats
+from polyseme.errors import FormatError, PluginError, PolysemeError
 from polyseme.formats.allennlp import is_allennlp, load_allennlp
 from polyseme.formats.archives import extracted, is_archive
 from polyseme.formats.arrays import Floats
-from polyseme.formats.bundled import BUNDLED, bundled_models
 from polyseme.formats.foreign import refuse_foreign
 from polyseme.formats.manylangs import is_manylangs, load_manylangs
-from polyseme.formats.model import StoredModel
+from polyseme.formats.model import StoredModel, reloadable
 from polyseme.formats.named import local_file, locate
 from polyseme.formats.native import is_native, load_native
 from polyseme.formats.pairs import has_pair, load_files, load_pair, with_words
 from polyseme.formats.releases.known import find_release
-from polyseme.formats.reloadable import reloadable
 from polyseme.formats.tf_checkpoint import is_checkpoint, load_checkpoint
+from polyseme.plugins import Group, added, broken, load_added
 
 DEEPEST = 4  # a folder in an archive in a folder, and one to spare
+
+
+_GROUP: Group = "polyseme.formats"
+BUNDLED = ("en", "ko", "zh")
+MODELS = Path(str(resources.files("polyseme"))) / "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """``test`` looks at names and first bytes only. ``load`` raises a FormatError without the path."""
+
+    title: str  #: "a native folder (config.json, model.safetensors)"
+    test: Callable[[Path], bool]
+    load: Callable[[Path], StoredModel]
 
 
 FORMATS = (
@@ -154,3 +167,26 @@ def _name(path: Path) -> str:
     for suffix in (".zip", ".tar.gz", ".tgz"):
         name = name.removesuffix(suffix)
     return name
+
+
+def added_formats() -> tuple[list[Format], list[PluginError]]:
+    """What installed packages add, and what is wrong with those that cannot be used."""
+    found, wrong = list[Format](), list[PluginError]()
+    for name in sorted(added(_GROUP)):
+        try:
+            found.append(_load_added(name))
+        except PluginError as error:
+            wrong.append(error)
+    return found, wrong
+
+
+def _load_added(name: str) -> Format:
+    known = load_added(_GROUP, name)
+    if not isinstance(known, Format):
+        raise broken(_GROUP, name, f"it is of type {type(known).__name__}, not a Format")
+    return known
+
+
+def bundled_models() -> dict[str, Path]:
+    """The models that came with the package, by their names."""
+    return {name: MODELS / name for name in BUNDLED if (MODELS / name).is_dir()}

@@ -1,20 +1,30 @@
-"""HDF5 files of weights, opened without reading them, and written."""
+"""HDF5 files: opened without reading them, walked within bounds, and written, also to a disk that runs full.
+
+libhdf5's own visit looks every group up from the root: 2,000 groups within each other, in a file of 2 MB, take it
+seconds, and twice as many minutes. So arrays are found group by group here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
 
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import Array, ArrayFile, Floats
-from polyseme.formats.hdf5_disk import written_hdf5
 from polyseme.formats.hdf5_structure import SIGNATURE, open_structure
-from polyseme.formats.hdf5_walk import walk_hdf5
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+DEEPEST = 64  # groups within each other; weights have six
+MOST_OBJECTS = 1_000_000
 
 
 @contextmanager
@@ -60,3 +70,74 @@ def _reason(path: Path, error: Exception) -> str:
     if "truncated" in text:
         return "it is truncated, so copy or download it again"
     return f"it is damaged ({text.splitlines()[0][:120]}), so copy or download it again"
+
+
+def walk_hdf5(
+    file: h5py.File, title: str, *, deepest: int = DEEPEST, check: Callable[[h5py.Group], None] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """(path, dataset), depth first; links to elsewhere are not followed, so nothing outside the file is reached.
+
+    ``check`` sees a group before anything is looked up in it.
+    """
+    open_groups: list[tuple[str, h5py.Group, Iterator[str]]] = [("", file, iter(file))]
+    seen = 0
+    while open_groups:
+        prefix, group, names = open_groups[-1]
+        name = next(names, None)
+        if name is None:
+            open_groups.pop()
+            continue
+        seen += 1
+        if seen > MOST_OBJECTS:
+            raise FormatError(f"{title} has more than {MOST_OBJECTS:,} groups and arrays; it was not read")
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            continue
+        item = group[name]
+        if isinstance(item, h5py.Dataset):
+            yield prefix + name, item
+        elif isinstance(item, h5py.Group):
+            if len(open_groups) > deepest:
+                raise FormatError(f"{title} has more than {deepest} groups within each other; it was not read")
+            if check is not None:
+                check(item)
+            open_groups.append((f"{prefix}{name}/", item, iter(item)))
+
+
+class Disk(io.FileIO):
+    """A file that keeps a failed write to itself until it is asked.
+
+    HDF5 cannot close a file that it cannot write to: on a full disk the process crashed (HDF5 2.0.0). So HDF5
+    is told that all is well, and the error is raised beside it.
+    """
+
+    failure: OSError | None = None
+
+    def write(self, data: ReadableBuffer) -> int:
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        try:
+            while rest and self.failure is None:
+                rest = rest[super().write(rest) :]
+        except OSError as error:
+            self.failure = error
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.failure = self.failure or error
+            return size or 0
+
+    def raise_if_failed(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+@contextmanager
+def written_hdf5(path: Path, libver: str | None = None) -> Iterator[tuple[h5py.File, Disk]]:
+    """A new file, and the disk behind it, which can be asked on the way; a write that failed is raised in the end."""
+    with Disk(path, "w+b") as disk:
+        with h5py.File(disk, "w", libver=libver) as file:
+            yield file, disk
+        disk.raise_if_failed()

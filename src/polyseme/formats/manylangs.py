@@ -10,7 +10,7 @@ from polyseme.formats.arrays import ArrayFile
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.names import MANYLANGS
-from polyseme.formats.native_indexer import in_order, unicode_scheme
+from polyseme.formats.native import in_order, unicode_scheme
 from polyseme.formats.renaming import read_tensors
 from polyseme.formats.torch_file import read_state_dict
 from polyseme.text.indexing import Indexer, WordTable

@@ -1,4 +1,4 @@
-"""A model as it leaves the disk, whatever format it came in, and its fingerprint.
+"""A model as it leaves the disk, whatever format it came in: settings, tensors, output layer, and its fingerprint.
 
 The fingerprint is equal for models that give equal vectors, and the same in every version of polyseme:
 
@@ -6,25 +6,36 @@ The fingerprint is equal for models that give equal vectors, and the same in eve
                              for each tensor, by name:  its name and shape as JSON, its values as little-endian float32
 
 The number in front is that of the scheme; whoever changes what is hashed gives it the next one.
+
+The tensors of a large model can leave memory and come back from where they were read. The engine packs weights into a
+form of its own, perhaps of fewer bits. What they were made of is asked for rarely after that: to compute a fingerprint,
+to convert the model, for PyTorch.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polyseme.bilm_config import BiLMConfig
+from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.arrays import Floats
+from polyseme.jobs.atomic import folder_when_complete
 from polyseme.jobs.manifests import canonical
 from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
 #: The number of the way in which fingerprints are made.
 SCHEME = 1
+#: Smaller models stay: reading them again would cost more than it saves.
+WORTH_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +101,99 @@ def model_fingerprint(config: BiLMConfig, indexer: Indexer, tensors: Mapping[str
         found.update(canonical([name, tensors[name].shape]))
         found.update(values.reshape(-1).view(np.uint8).data)
     return f"{SCHEME}:{found.hexdigest()}"
+
+
+class ReloadableTensors(Mapping[str, Floats]):
+    """Tensors by name; after ``release`` they are read again when somebody asks."""
+
+    def __init__(self, tensors: Mapping[str, Floats], reload: Callable[[], Mapping[str, Floats]]) -> None:
+        self._tensors: Mapping[str, Floats] | None = tensors
+        self._reload = reload
+
+    def release(self) -> None:
+        self._tensors = None
+
+    def __getitem__(self, name: str) -> Floats:
+        return self._there()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._there())
+
+    def __len__(self) -> int:
+        return len(self._there())
+
+    def _there(self) -> Mapping[str, Floats]:
+        tensors = self._tensors
+        if tensors is None:
+            tensors = self._tensors = self._reload()
+        return tensors
+
+
+def reloadable(tensors: Mapping[str, Floats], reload: Callable[[], Mapping[str, Floats]]) -> Mapping[str, Floats]:
+    """The same tensors, able to leave if that is worth it."""
+    size = sum(tensor.nbytes for tensor in tensors.values())
+    return ReloadableTensors(tensors, reload) if size >= WORTH_BYTES else tensors
+
+
+def release(tensors: Mapping[str, Floats]) -> None:
+    """Whoever needs them reads them again; those that cannot leave stay."""
+    if isinstance(tensors, ReloadableTensors):
+        tensors.release()
+        _give_back()
+
+
+def _give_back() -> None:
+    """glibc keeps freed memory in the middle of its heap: 100 MB after a model of the original size."""
+    with suppress(OSError, AttributeError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+@contextmanager
+def model_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
+    """A folder to fill that becomes ``folder`` when the block ends without an error.
+
+    A folder that is already there is replaced if all it holds is among ``files``, and refused otherwise.
+    """
+    check_replaceable(folder, files)
+    with folder_when_complete(folder, replace=True) as beside:
+        yield beside
+
+
+def check_replaceable(folder: Path, files: Collection[str]) -> None:
+    """Refuse to write over anything but a model that was saved before."""
+    if not (folder.exists() or folder.is_symlink()):
+        return
+    if not folder.is_dir() or folder.is_symlink():
+        raise FormatError(f"{folder} is there already and is not a folder, so no model was saved; choose another name")
+    foreign = sorted(path.name for path in folder.iterdir() if path.name not in files)
+    if foreign:
+        raise FormatError(
+            f"{folder} holds {foreign[0]!r}, which is not part of a model, so nothing was replaced; "
+            "choose a new or empty folder"
+        )
+
+
+def output_layer(stored: StoredModel) -> tuple[SoftmaxWeights, Vocabulary]:
+    """What turns the model's outputs into probabilities of words."""
+    name = str(stored.card.get("name") or "this model")
+    if stored.softmax is None:
+        raise ConfigError(
+            f"{name} has no softmax, so it gives vectors but no probabilities; "
+            "fit one with: polyseme finetune MODEL DIR --out RUN"
+        )
+    if stored.vocabulary is None:
+        raise ConfigError(
+            f"{name} has a softmax of {len(stored.softmax.bias)} rows, but no vocabulary that says which words they "
+            "are; put its vocabulary file beside it, or fit a new softmax with: polyseme finetune MODEL DIR --out RUN"
+        )
+    if len(stored.vocabulary) != len(stored.softmax.bias):
+        raise ConfigError(
+            f"the vocabulary of {name} has {len(stored.vocabulary)} words, but its softmax has "
+            f"{len(stored.softmax.bias)} rows; give the vocabulary that the model was trained with"
+        )
+    if missing := [special for special in SPECIALS if special not in stored.vocabulary]:
+        raise ConfigError(
+            f"the vocabulary of {name} lacks {', '.join(missing)}, so nothing stands for sentence boundaries and "
+            "unknown words; fit a new softmax with: polyseme finetune MODEL DIR --out RUN"
+        )
+    return stored.softmax, stored.vocabulary

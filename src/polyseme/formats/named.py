@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import FormatError
-from polyseme.formats.releases.addresses import file_name, file_release, is_url, url_release
 from polyseme.formats.releases.checksums import check_published
 from polyseme.formats.releases.downloading import Check, pull
-from polyseme.formats.releases.known import Release, find_file, find_release, known_releases
+from polyseme.formats.releases.known import (
+    Release,
+    file_name,
+    file_release,
+    find_file,
+    find_release,
+    is_url,
+    known_releases,
+    url_release,
+)
 from polyseme.formats.releases.store import verify
 
 

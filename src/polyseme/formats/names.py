@@ -9,13 +9,15 @@ ELMoForManyLangs     as AllenNLP, no row 0  as AllenNLP
 
 from __future__ import annotations
 
-from polyseme.formats.renaming import Layout, Rename, Table
-from polyseme.formats.steps import (
+from polyseme.formats.renaming import (
     ForgetBias,
     Gates,
+    Layout,
     LeadingAxis,
     NegateLowerHalf,
+    Rename,
     ReverseAxes,
+    Table,
     WithoutPaddingRow,
     WithPaddingRow,
 )

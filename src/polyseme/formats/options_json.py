@@ -1,13 +1,22 @@
-"""options.json, the settings file of bilm-tf and AllenNLP ↔ BiLMConfig. Keys that we do not know are ignored."""
+"""The network behind weights: options.json, the settings file of bilm-tf and AllenNLP, or shapes alone ↔ BiLMConfig.
+
+Keys that we do not know are ignored. Where there is no settings file, shapes say all that they can, and the rest is as
+released: clips of 3, relu, 50 characters a token and skip connections are what all known models of this kind have.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.errors import ConfigError, FormatError
+from polyseme.formats.arrays import Shape
 from polyseme.formats.json_file import Settings
+from polyseme.formats.names import CHARACTER_TABLE
 from polyseme.text.characters import BYTE_ALPHABET
+
+ASSUMED = ("cell_clip 3", "projection_clip 3", "activation relu", "max_characters 50", "skip connections")
 
 
 def config_from_options(
@@ -77,3 +86,44 @@ def options_from_config(config: BiLMConfig, *, softmax_words: int | None = None)
     if softmax_words is not None:
         options["n_tokens_vocab"] = softmax_words
     return options
+
+
+def config_from_shapes(shapes: Mapping[str, Shape], where: str) -> BiLMConfig:
+    """[our parameter names → our shapes] → the network. ``where`` names the file, for errors."""
+    rows, dim = _shape(shapes, CHARACTER_TABLE, 2, where)
+    filters: list[tuple[int, int]] = []
+    while (name := f"token_encoder.characters.convolutions.{len(filters)}.weight") in shapes:
+        count, _, width = _shape(shapes, name, 3, where)
+        filters.append((width, count))
+    projection, gates = _shape(shapes, "directions.0.cells.0.input_weight", 2, where)
+    try:
+        return BiLMConfig(
+            characters=CharacterConfig(
+                alphabet=rows - 1,
+                dim=dim,
+                filters=tuple(filters),
+                highways=_count(shapes, "token_encoder.characters.highways.{}.gate.weight"),
+            ),
+            cell=gates // 4,
+            projection=projection,
+            layers=_count(shapes, "directions.0.cells.{}.input_weight"),
+            project_tokens="token_encoder.projection.weight" in shapes,
+            bidirectional="directions.1.cells.0.input_weight" in shapes,
+        )
+    except ConfigError as error:
+        raise FormatError(f"{where}: the shapes of the arrays fit no model: {error}") from None
+
+
+def _count(shapes: Mapping[str, Shape], name: str) -> int:
+    number = 0
+    while name.format(number) in shapes:
+        number += 1
+    return number
+
+
+def _shape(shapes: Mapping[str, Shape], name: str, axes: int, where: str) -> Shape:
+    if name not in shapes:
+        raise FormatError(f"{where} has no array for the parameter {name!r}, so it is not complete")
+    if len(shapes[name]) != axes:
+        raise FormatError(f"{where}: the array for {name!r} has {len(shapes[name])} axes, where {axes} were expected")
+    return shapes[name]

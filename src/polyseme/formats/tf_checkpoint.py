@@ -9,10 +9,9 @@ from pathlib import Path
 from polyseme.errors import FormatError
 from polyseme.formats.arrays import ArrayFile
 from polyseme.formats.bilm_tf import read_tf_model, read_vocabulary, tf_layout
-from polyseme.formats.inferred import ASSUMED, config_from_shapes
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import MixWeights, StoredModel
-from polyseme.formats.options_json import options_from_config
+from polyseme.formats.options_json import ASSUMED, config_from_shapes, options_from_config
 from polyseme.formats.renaming import shapes_by_name
 from polyseme.formats.tensor_bundle import open_bundle
 

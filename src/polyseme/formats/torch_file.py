@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from polyseme.errors import FormatError
 from polyseme.formats.archives import is_torch_zip, is_zip
-from polyseme.formats.arrays import LARGEST_EXPANSION, Array, ArrayFile
-from polyseme.formats.bfloat16 import BFLOAT16, widened
+from polyseme.formats.arrays import BFLOAT16, LARGEST_EXPANSION, Array, ArrayFile, widened
 from polyseme.formats.plain_pickle import DamagedPickle, ForeignPickle, read_pickle
 
 #: A pickle of torch's magic number, which the old form begins with.

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
-
 from polyseme.elmo import WINDOW_POSITIONS, Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import ConfigError
-from polyseme.formats.output_layer import output_layer
+from polyseme.formats.model import output_layer
 from polyseme.jobs.progress import windows
 from polyseme.lm.likelihood import Likelihood, written_bytes
 from polyseme.lm.outputs import read

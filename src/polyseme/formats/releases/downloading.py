@@ -5,6 +5,7 @@ A process that is killed leaves what has come in the folder NAME.partial, and th
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -14,8 +15,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from polyseme.errors import DownloadError, FormatError
-from polyseme.formats.archives import extract, is_archive
-from polyseme.formats.releases.addresses import is_url
+from polyseme.formats.archives import extract, is_archive, is_zip
+from polyseme.formats.json_file import LARGEST_JSON
 from polyseme.formats.releases.checksums import (
     FileRecord,
     check_published,
@@ -24,9 +25,8 @@ from polyseme.formats.releases.checksums import (
     read_records,
     record_of,
 )
-from polyseme.formats.releases.contents import check_contents
 from polyseme.formats.releases.fetch import fetch
-from polyseme.formats.releases.known import Release, Source
+from polyseme.formats.releases.known import Release, Source, is_url
 from polyseme.formats.releases.reports import DownloadReport, current_listener
 from polyseme.formats.releases.store import (
     MANIFEST,
@@ -41,6 +41,14 @@ from polyseme.jobs.atomic import in_turn, partial_path, replace_when_complete, s
 
 PART = re.compile(r"(.+)\.part-\d+")
 Check = Callable[[Path], object]  #: raises FormatError for a folder that holds no sound model
+#: (end of the name, what it is, its first bytes)
+KINDS = (
+    ((".hdf5", ".h5"), "an HDF5 file", b"\x89HDF\r\n\x1a\n"),
+    ((".zip",), "a zip archive", b"PK"),
+    ((".tar.gz", ".tgz"), "a tar.gz archive", b"\x1f\x8b"),
+    ((".tar.bz2",), "a tar.bz2 archive", b"BZh"),
+)
+PAGE = (b"<!doctype", b"<html", b"<?xml", b"<head")
 
 
 def pull(release: Release, check: Check, *, again: bool = False) -> Download:
@@ -219,3 +227,29 @@ def _undo_completing(source: Source, staging: Path) -> None:
             (staging / MODEL / name).rename(staging / name)
     shutil.rmtree(staging / MODEL, ignore_errors=True)
     (staging / MANIFEST).unlink(missing_ok=True)
+
+
+def check_contents(path: Path) -> None:
+    """Refuse a web page, an empty file, and anything that is not what its name says."""
+    with path.open("rb") as file:
+        start = file.read(512)
+    if not start:
+        raise DownloadError(f"{path.name} is empty")
+    if start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(PAGE):
+        raise DownloadError(f"instead of {path.name} a web page came")
+    for endings, kind, signature in KINDS:
+        if path.name.endswith(endings) and not start.startswith(signature):
+            raise DownloadError(f"{path.name} should be {kind}, but begins with {start[:8]!r}")
+    if path.name.endswith(".zip") and not is_zip(path):
+        raise DownloadError(f"{path.name} is a zip archive without its end")
+    if path.name.endswith(".json"):
+        _check_json(path)
+
+
+def _check_json(path: Path) -> None:
+    try:
+        if path.stat().st_size > LARGEST_JSON:
+            raise ValueError("too large")
+        json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        raise DownloadError(f"{path.name} should be JSON, and is not") from None

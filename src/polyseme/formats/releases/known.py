@@ -11,13 +11,14 @@ state = "warm"
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from polyseme.errors import FormatError
 from polyseme.jobs.atomic import home_folder
@@ -188,3 +189,29 @@ def _check_checksums(checksums: dict[str, Any], where: str) -> None:
         kind, _, digits = str(text).partition(":")
         if len(digits) != CHECKSUMS.get(kind) or not set(digits) <= set("0123456789abcdef"):
             raise FormatError(f"{where}: the checksum of {name} is {text!r}, but should be sha256:…, sha1:… or md5:…")
+
+
+def is_url(text: str) -> bool:
+    return text.partition("://")[0].lower() in SCHEMES and bool(urlsplit(text).netloc)
+
+
+def url_release(url: str) -> Release:
+    """A plain address as a release; AllenNLP's …_weights.hdf5 has its …_options.json beside it."""
+    name = file_name(url)
+    files = {name: url}
+    path = urlsplit(url).path
+    if path.endswith("weights.hdf5"):
+        options = urlsplit(url)._replace(path=path.removesuffix("weights.hdf5") + "options.json").geturl()
+        files = {file_name(options): options, **files}
+    return Release(name=url, sources=(files,))
+
+
+def file_release(url: str) -> Release:
+    """One file at a plain address."""
+    return Release(name=url, sources=({file_name(url): url},))
+
+
+def file_name(url: str) -> str:
+    """What the file at an address is called here."""
+    name = re.sub(r"[^\w.-]", "-", unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2])
+    return name.lstrip(".") or "model"

@@ -17,9 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from polyseme.errors import DownloadError, JobError
-from polyseme.formats.releases.addresses import file_name, is_url
 from polyseme.formats.releases.checksums import FileRecord, check_same
-from polyseme.formats.releases.known import Release
+from polyseme.formats.releases.known import Release, file_name, is_url
 from polyseme.jobs.atomic import home_folder, in_turn, partial_path, replace_when_complete
 
 MANIFEST, MODEL = "release.json", "model"

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-
 from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.errors import ConfigError
-from polyseme.formats.model import StoredModel
-from polyseme.formats.output_layer import output_layer
+from polyseme.formats.model import StoredModel, output_layer
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.softmax import Softmax
 from polyseme.pretrain.corpus.corpus import Corpus

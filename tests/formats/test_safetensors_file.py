@@ -17,7 +17,7 @@ from helpers.small_lms import small_lm
 from polyseme.elmo import Elmo
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import load_native, save_native
-from polyseme.formats.rounded_rows import round_rows, widen_rows
+from polyseme.formats.safetensors_file import round_rows, widen_rows
 
 ROWS, SCALES = "softmax.weight", "softmax.scale"
 weights = arrays.arrays(

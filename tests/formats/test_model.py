@@ -1,10 +1,11 @@
-"""A fingerprint is for good: it depends on what a model computes, and on nothing that a new version may change."""
+"""A fingerprint is that of what a model computes, the same in every version; tensors leave memory and come back."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from dataclasses import asdict, fields, make_dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,13 @@ import pytest
 
 from helpers.pins import PINS, fingerprints
 from helpers.small_models import SMALL, small_model
+from helpers.tiny_models import tiny_model
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.formats.model import model_fingerprint
+from polyseme.elmo import Elmo
+from polyseme.formats import model
+from polyseme.formats.detect import load
+from polyseme.formats.model import ReloadableTensors, model_fingerprint
+from polyseme.formats.native import save_native
 from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme, UnicodeScheme
 from polyseme.text.indexing import Indexer
@@ -100,3 +106,28 @@ def test_a_value_a_shape_a_name_and_an_alphabet_change_it() -> None:
 def test_a_whole_number_is_the_same_as_its_float() -> None:
     whole, floating = BiLMConfig.from_dict(asdict(SMALL) | {"cell_clip": 5}), replace(SMALL, cell_clip=5.0)
     assert model_fingerprint(whole, INDEXER, TENSORS) == model_fingerprint(floating, INDEXER, TENSORS)
+
+
+def test_weights_that_left_come_back_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_native(tiny_model(), tmp_path / "model")
+    small = load(tmp_path / "model")
+    assert not isinstance(small.tensors, ReloadableTensors)  # not worth reading again
+    monkeypatch.setattr(model, "WORTH_BYTES", 0)
+    elmo = Elmo.from_pretrained(tmp_path / "model", lang="whitespace")
+    tensors = elmo.stored.tensors
+    assert isinstance(tensors, ReloadableTensors) and tensors._tensors is None
+    expected = Elmo(small, lang="whitespace").encode_tokens([["a", "b"]])[0].layers
+    np.testing.assert_array_equal(elmo.encode_tokens([["a", "b"]])[0].layers, expected)
+    assert elmo.fingerprint == small.fingerprint()
+    assert tensors.keys() == small.tensors.keys()
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_vectors_of_fewer_bits_are_near_and_have_another_fingerprint(precision: str) -> None:
+    whole = Elmo(tiny_model(), lang="whitespace")
+    fewer = Elmo(tiny_model(), lang="whitespace", precision=precision)  # type: ignore[arg-type]
+    sentence = [["the", "old", "bank", "."]]
+    a, b = (one.encode_tokens(sentence)[0].layers for one in (whole, fewer))
+    assert 0 < np.abs(a - b).max() < 0.05 * np.abs(a).max()
+    assert len({whole.fingerprint, fewer.fingerprint}) == 2
+    assert len(whole.fingerprint) == len(fewer.fingerprint)
