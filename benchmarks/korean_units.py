@@ -193,7 +193,7 @@ def table(results: dict[str, Any]) -> str:
             for split, scores in ((split, results[split]) for split in ("dev", "test"))
         ),
         (
-            "words of the sense test parted from their particles",
+            "words of the sense test separated from their particles",
             f"{results['senses']['parted']} of {results['senses']['of']}",
         ),
         *(
