@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from polyseme.elmo import Elmo
 from polyseme.formats.detect import bundled_models
 from polyseme.index.vector_index import Index

@@ -15,14 +15,14 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file, save_file
+
 from polyseme.elmo import Elmo
 from polyseme.formats.detect import bundled_models
+from polyseme.lm.topics import MAPS, bag, learn_map, weighted_rows
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
-from safetensors.numpy import load_file, save_file
 from shared_data import DATA
-
-from polyseme.lm.topics import MAPS, bag, learn_map, weighted_rows
 
 #: Encyclopaedias: an article is a document, and about one thing.
 TEXTS = {"en": ("enwiki-core-1",), "ko": ("kowiki-1",), "zh": ("zhwiki-Hans", "zhwiki-Hant")}

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import fill_in, table
 from playwright.sync_api import sync_playwright
+
+from pages import fill_in, table
 from polyseme.elmo import Elmo
 from polyseme.encoding import add_directions, unit
 from polyseme.formats.detect import bundled_models
@@ -34,11 +35,10 @@ from polyseme.senses.sense_map import SenseMap, map_occurrences
 from polyseme.senses.shipped import shipped_text
 from polyseme.senses.uses import Uses, read_uses
 from polyseme.serve.questions import nearest_group
+from polyseme.serve.served import ServedModel
 from polyseme.serve.site import write_model_files
 from polyseme.serve.site_vectors import group_means
 from polyseme.text.tokenization import language_code
-
-from polyseme.serve.served import ServedModel
 
 RESULTS = Path(__file__).parent / "results" / "typed_sentences.json"
 WORDS, FEWEST = 20, 8  # labelled words, and occurrences of each

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
+
 from helpers.command_line import refusal
 from helpers.damage import flip_bit
 from helpers.paths import COMMITTED
@@ -17,7 +19,6 @@ from polyseme.engine.pool import usable_cores
 from polyseme.formats.detect import bundled_models, load
 from polyseme.formats.native import save_native
 from polyseme.kernel.library import library
-from typer.testing import CliRunner
 
 GOLDEN = COMMITTED / "formats"
 RUN = CliRunner()

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from safetensors import SafetensorError
+
 from helpers.command_line import polyseme, toy_model
 from polyseme.cli.app import GROUPS, VERBS
-from safetensors import SafetensorError
 
 #: For every verb how it is called, and what of the library it calls then: there the error is injected.
 CALLS: dict[str, tuple[str, str]] = {
@@ -114,8 +115,9 @@ def test_an_error_comes_out_as_one_sentence(verb: str, kind: str, monkeypatch: p
 
 
 def test_whoever_wants_the_traceback_gets_it(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from polyseme.cli.app import app
     from typer.testing import CliRunner
+
+    from polyseme.cli.app import app
 
     monkeypatch.setenv("POLYSEME_TRACEBACK", "1")
     inject("polyseme.formats.detect:load", KeyError("weights"), monkeypatch)

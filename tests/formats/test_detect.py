@@ -1,4 +1,4 @@
-"""What a name or path is: every format is told by its content, those of other packages behind ours, and damage is named."""
+"""Every format is told by its content, those of other packages behind ours; what is damaged or missing is named."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.formats.detect import bundled_models, load
 from polyseme.formats.digests import DIGESTS

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
+
 from helpers.small_lms import WORDS, small_elmo
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats, unit
 from polyseme.formats.detect import bundled_models
 from polyseme.lm.places import Place
-from safetensors.numpy import save_file
-
 from polyseme.lm.topics import TOPICS, Topics, learn_map, weighted_rows
 
 ELMO = small_elmo()

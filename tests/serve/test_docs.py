@@ -10,11 +10,10 @@ from typing import Any
 from helpers.paths import ROOT
 from helpers.running_server import Client
 from polyseme.formats.detect import bundled_models, load
+from polyseme.sentence_reader import card_language
 from polyseme.serve.api import QUESTIONS
 from polyseme.serve.limits import Limits
 from polyseme.text.tokenization import language_code
-
-from polyseme.sentence_reader import card_language
 
 
 def page(server: Client) -> str:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
 from polyseme.cli.options import OptionsFile
 
 if TYPE_CHECKING:
-    from polyseme.demo.study import Proof, Study
-    from polyseme.elmo import Elmo
     from rich.console import Console
     from rich.text import Text
+
+    from polyseme.demo.study import Proof, Study
+    from polyseme.elmo import Elmo
 
 WIDTH = 80
 LANGUAGES = ("en", "ko", "zh")
@@ -43,9 +45,10 @@ def demo(
     """
     if lang not in LANGUAGES:
         raise typer.BadParameter(f"{lang!r} is none of {', '.join(LANGUAGES)}", param_hint="--lang")
+    from rich.console import Console
+
     from polyseme.demo.chosen_words import choose_demo_words
     from polyseme.demo.study import index_text, prove, study, text_lines
-    from rich.console import Console
 
     console = Console()
     console.width = min(console.width, WIDTH)
@@ -128,9 +131,10 @@ def _show_proof(console: Console, found: Proof) -> None:
 
 def _show_next(console: Console, lang: str, studies: list[Study]) -> None:
     """What to try, with the models of other languages that are in the box too."""
-    from polyseme.formats.detect import bundled_models
     from rich.cells import cell_len
     from rich.text import Text
+
+    from polyseme.formats.detect import bundled_models
 
     _title(console, "Next")
     marked = studies[0].answers[1].example.marked
@@ -207,8 +211,9 @@ def _run(console: Console, names: dict[str, Any], *statements: str) -> None:
 
 def _highlighted(marked: str) -> Text:
     """A sentence whose marked word is in colour instead of in brackets."""
-    from polyseme.prepared_text import split_at_target
     from rich.text import Text
+
+    from polyseme.prepared_text import split_at_target
 
     before, word, after = split_at_target(marked)
     return Text.assemble(before, (word, "bold cyan"), after)

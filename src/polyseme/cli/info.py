@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
 from polyseme.cli.options import OptionalModel, OptionsFile
 
 if TYPE_CHECKING:

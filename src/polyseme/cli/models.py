@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
 from polyseme.cli.printing import on_terminal, print_tsv
 
 

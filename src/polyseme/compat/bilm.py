@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
 from polyseme.compat.as_spelled import AsSpelled
 from polyseme.compat.carried import CarriedReading
+from polyseme.engine.word_table import write_word_table
 from polyseme.formats.bilm_tf import read_vocabulary, special_tokens, tf_indexer
 from polyseme.formats.detect import load
 from polyseme.formats.hdf5_file import written_hdf5
@@ -23,8 +25,6 @@ from polyseme.jobs.atomic import partial_path, put_in_place
 from polyseme.text.characters import ByteScheme
 from polyseme.text.lines import read_lines
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
-
-from polyseme.engine.word_table import write_word_table
 
 Ids = npt.NDArray[np.int32]
 

@@ -15,6 +15,7 @@ from typing import IO
 import h5py
 import numpy as np
 import numpy.typing as npt
+
 from polyseme.compat.carried import CarriedReading
 from polyseme.compat.elmo_characters import load_characters
 from polyseme.embed.records import choose_layers

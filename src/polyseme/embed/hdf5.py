@@ -24,6 +24,7 @@ from typing import Any
 import h5py
 import numpy as np
 from h5py import h5a, h5d, h5o, h5p, h5s, h5t
+
 from polyseme.embed.records import Contents, Record, describe, from_description
 from polyseme.errors import InputError
 from polyseme.formats.hdf5_file import Disk, walk_hdf5, written_hdf5

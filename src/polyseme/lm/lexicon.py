@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
 from polyseme.elmo import Elmo
 from polyseme.encoding import unit
 from polyseme.formats.model import output_layer
@@ -25,10 +26,9 @@ from polyseme.lm.largest import largest_in_rows
 from polyseme.lm.outputs import read
 from polyseme.lm.places import Place
 from polyseme.lm.substitute_vectors import SubstituteVectors
+from polyseme.lm.topics import Topics
 from polyseme.lm.word_probabilities import in_blocks, log_probabilities
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
-
-from polyseme.lm.topics import Topics
 
 Direction = Literal["both", "forward", "backward"]
 Floats = npt.NDArray[np.float32]

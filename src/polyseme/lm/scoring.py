@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
+
 from polyseme.elmo import WINDOW_POSITIONS, Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import ConfigError

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from safetensors.numpy import load_file
+
 from polyseme.encoding import Floats, unit
 from polyseme.formats.detect import MODELS
 from polyseme.lm.places import Place
-from safetensors.numpy import load_file
 
 if TYPE_CHECKING:
     from polyseme.lm.lexicon import Lexicon

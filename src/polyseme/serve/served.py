@@ -18,13 +18,12 @@ from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, MissingExtra
 from polyseme.formats.detect import bundled_models
 from polyseme.index.vector_index import Index
+from polyseme.lm.lexicon import Lexicon
 from polyseme.senses.sense_map import SenseMap, map_occurrences
 from polyseme.senses.shipped import shipped_text
+from polyseme.sentence_reader import State
 from polyseme.serve.limits import Refusal
 from polyseme.text.tokenization import language_code
-
-from polyseme.lm.lexicon import Lexicon
-from polyseme.sentence_reader import State
 
 if TYPE_CHECKING:
     from polyseme.tasks.trained_task import Task

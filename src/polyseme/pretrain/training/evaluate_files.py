@@ -15,14 +15,13 @@ from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import StoredModel, output_layer
 from polyseme.jobs.progress import windows
 from polyseme.lm.likelihood import Likelihood, written_bytes
+from polyseme.pretrain.training.build import trained_model
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
 from polyseme.pretrain.training.perplexity import evaluate, evaluate_in_order, warm_states
+from polyseme.sentence_reader import State, card_language, card_state, warm_text
 from polyseme.text.lines import STDIN
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
 from polyseme.text.tokenization import Language, known_language, split_text, units_of
-
-from polyseme.pretrain.training.build import trained_model
-from polyseme.sentence_reader import State, card_language, card_state, warm_text
 
 Unit = Literal["line", "document"]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
 from polyseme.errors import ConfigError
 from polyseme.formats.detect import load
 from polyseme.formats.model import SoftmaxWeights, StoredModel, output_layer
@@ -23,6 +24,7 @@ from polyseme.nn.softmax import Softmax
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
 from polyseme.pretrain.recipe import Recipe
 from polyseme.pretrain.training.base import recipe_in_shape_of
+from polyseme.pretrain.training.build import check_words, language_model
 from polyseme.pretrain.training.journal import read_journal
 from polyseme.pretrain.training.language_model import LanguageModel
 from polyseme.pretrain.training.open_run import Watch
@@ -30,8 +32,6 @@ from polyseme.pretrain.training.pretraining import run_plan
 from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.text.indexing import Indexer
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
-
-from polyseme.pretrain.training.build import check_words, language_model
 
 #: Of a budget that is smaller than what the recipe gives the softmax alone: the part that it gets.
 LARGEST_SHARE = 0.25
