@@ -240,9 +240,9 @@ class TestSimilarity:
         assert elmo.similarity("all of it", "all of it") == pytest.approx([1, 1, 1])
 
     def test_a_mark_without_a_word_is_an_error(self, elmo: Elmo) -> None:
-        with pytest.raises(InputError, match="no word there"):
+        with pytest.raises(InputError, match="no word is marked"):
             elmo.similarity("a [ ] b", "c")
-        with pytest.raises(InputError, match="no word there"):
+        with pytest.raises(InputError, match="no word is marked"):
             elmo.similarity("", "c")
 
     def test_with_carried_state_there_is_no_such_thing(self) -> None:

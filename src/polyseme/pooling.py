@@ -111,6 +111,6 @@ def _marked_vectors(elmo: Elmo, marked: str) -> Floats:
     begin, end = span or (0, len(text))
     inside = (encoding.offsets[:, 0] < end) & (encoding.offsets[:, 1] > begin)  # [N]
     if not inside.any():
-        raise InputError(f"nothing to compare in {shown(marked)}: it has no word there")
+        raise InputError(f"nothing to compare in {shown(marked)}: no word is marked")
     mean: Floats = encoding.layers[:, inside].mean(axis=1, dtype=np.float32)
     return mean

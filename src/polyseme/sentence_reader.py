@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from polyseme.encoding import Floats
+from polyseme.engine.bilm_reader import ReadingState
 from polyseme.engine.engine import Engine
-from polyseme.engine.state import ReadingState
 from polyseme.engine.weights import Precision
 from polyseme.errors import ConfigError
 from polyseme.extras import has_torch, need_torch
@@ -103,7 +103,7 @@ def make_engine(
         release(stored.tensors)  # the engine has weights of its own now
         return engine
     if precision != "float32":
-        raise ConfigError(f"weights in {precision} are for CPUs, and this model is on {device}")
+        raise ConfigError(f"{precision} weights need a CPU, but this model is on {device}")
     from polyseme.nn.device_engine import DeviceEngine  # the CPU needs no PyTorch
 
     return DeviceEngine(stored, device, threads)

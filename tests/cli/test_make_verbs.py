@@ -159,7 +159,7 @@ def test_a_resumed_run_keeps_its_recipe_and_refuses_to_be_another_run() -> None:
         (["evaluate", "model", "binary.txt"], "binary.txt holds binary data"),
         (["evaluate", "model", "missing.txt"], "missing.txt does not exist"),
         (["finetune", "model", "a.txt", "--out", "run"], "a.txt is not a prepared corpus"),
-        (["finetune", "a.txt", "corpus", "--out", "run"], "a.txt: this is no model that polyseme knows"),
+        (["finetune", "a.txt", "corpus", "--out", "run"], "a.txt: this is not a model that polyseme knows"),
         (["finetune", "model", "corpus", "--out", "run", "--set", "budget.token=3"], "a recipe has no 'budget.token'"),
         (["finetune", "model", "corpus", "--out", "run", "--resume"], "run holds no run to resume"),
     ],

@@ -122,7 +122,7 @@ def test_again_downloads_what_is_here() -> None:
 
 @pytest.mark.usefixtures("home")
 def test_a_model_that_cannot_be_had_is_one_sentence() -> None:
-    assert "no program can download bioelmo" in refusal("pull", "bioelmo")
+    assert "bioelmo cannot be downloaded automatically" in refusal("pull", "bioelmo")
     assert "polyseme cannot use transformer-elmo" in refusal("info", "transformer-elmo")
 
 

@@ -242,8 +242,8 @@ def test_a_batch_size_is_for_a_carried_state(text: Path) -> None:
     ("lines", "expected"),
     [
         (["one two", "and / or", "three"], None),
-        (["the same", "the same"], "stands in the text twice"),
-        (["and", "and/or"], "stands in the text twice"),
+        (["the same", "the same"], "occurs in the text twice"),
+        (["and", "and/or"], "occurs in the text twice"),
         (["a // b"], "cannot be a key in HDF5"),
         (["."], "cannot be a key in HDF5"),
         ([".", ""], "cannot be a key in HDF5"),

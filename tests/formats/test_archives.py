@@ -139,7 +139,7 @@ def test_a_truncated_archive(tmp_path: Path, name: str, share: float) -> None:
     whole = golden(name).read_bytes()
     path = tmp_path / golden(name).name
     path.write_bytes(whole[: int(share * len(whole))])
-    with refused("damaged or truncated|no model that polyseme knows"):
+    with refused("damaged or truncated|not a model that polyseme knows"):
         load(path)
 
 
@@ -177,7 +177,7 @@ def test_an_archive_in_an_archive_in_an_archive_ends(tmp_path: Path) -> None:
     for _ in range(8):
         path = zip_of(tmp_path / "x.zip", "inner.zip", content=content)
         content = path.read_bytes()
-    with refused("no model that polyseme knows"):
+    with refused("not a model that polyseme knows"):
         load(path)
 
 

@@ -154,7 +154,7 @@ def test_links_to_another_file_are_not_followed(model: Path) -> None:
 
 OPTIONS: list[tuple[str, Any, str]] = [
     ("lstm", None, "no setting 'lstm.projection_dim'"),
-    ("lstm", 7, "7 stands where settings with 'projection_dim' were expected"),
+    ("lstm", 7, "7 was found where settings with 'projection_dim' were expected"),
     ("lstm.dim", None, "no setting 'lstm.dim', which should be a whole number"),
     ("lstm.dim", "4096", "'lstm.dim' is '4096', where a whole number was expected"),
     ("lstm.dim", 16.5, "a whole number was expected"),
@@ -201,7 +201,7 @@ def test_options_that_are_nonsense(model: Path, key: str, value: Any, reason: st
         (b"", "not valid JSON: Expecting value at line 1, column 1"),
         (b'{"lstm": {"dim": 16,', "not valid JSON"),
         (b"[1, 2]", "holds a list, where an object of settings was expected"),
-        (b'{"a": NaN}', "NaN is no JSON number"),
+        (b'{"a": NaN}', "NaN is not a JSON number"),
         (b"\xff\xfe{\0}\0", "is not UTF-8"),
         (b'{"a":' * 100_000, "nested too deeply|not valid JSON"),
         (b'{"a": 1' + b"0" * 5000 + b"}", "not valid JSON"),
@@ -235,7 +235,7 @@ def test_a_word_model_without_its_vocabulary(model: Path) -> None:
     (model / "options.json").write_text(json.dumps(options))
     with h5py.File(model / "weights.hdf5", "a") as file:
         file["embedding"] = np.zeros((5, 8), np.float32)
-    with refused(r"looks words up, but has no vocabulary; put its vocab\.txt beside it"):
+    with refused(r"looks words up, but has no vocabulary; put its vocab\.txt next to it"):
         load(model)
     (model / "vocab.txt").write_text("<S>\n</S>\n<UNK>\n")
     with refused("the vocabulary has 3 lines, but the array 'embedding' has 5 rows"):

@@ -182,7 +182,7 @@ def wrapped(tmp_path: Path) -> Path:
 
 
 def test_a_package_adds_a_format(install: Install, wrapped: Path) -> None:
-    with pytest.raises(FormatError, match="this is no model that polyseme knows"):
+    with pytest.raises(FormatError, match="this is not a model that polyseme knows"):
         load(wrapped)
     install("wrapping", {"wrapping": MODULE}, {GROUP: {"wrapped": "wrapping:FORMAT"}})
     found = load(wrapped)

@@ -141,5 +141,5 @@ def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         file.create_dataset("0", data=["a", "b"], dtype=h5py.string_dtype())
-    with pytest.raises(InputError, match="'0' is no array of numbers"):
+    with pytest.raises(InputError, match="'0' is not an array of numbers"):
         list(read(path))

@@ -203,7 +203,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda c: c["network"].update(layers=10**9), "layers = 1,000,000,000"),
         (lambda c: c["network"].update(cell=7), "where .* was expected"),
         (lambda c: c["network"].update(layers=3), "is missing"),
-        (lambda c: c["network"].update(layers=1), "settings know nothing of"),
+        (lambda c: c["network"].update(layers=1), "settings do not mention"),
         (lambda c: c["network"]["characters"].update(filters="wide"), "list of .width, count. pairs"),
         (lambda c: c["network"]["characters"].update(alphabet=300), "'bytes' with 261"),
         (lambda c: c["indexer"].update(bytes=True), "unknown setting 'bytes'"),
@@ -244,7 +244,7 @@ def test_weights_that_are_damaged(tmp_path: Path) -> None:
 
     for content, reason in ((whole[:-4], "truncated"), (b"", "truncated"), (b"not safetensors at all", "truncated")):
         path.write_bytes(content)
-        with refused(f"{reason} or no safetensors file"):
+        with refused(f"{reason} or not a safetensors file"):
             load(folder)
     with_tensors(softmax_DOT_bias=torch.zeros(8))
     with refused(r"'softmax.weight' has shape \[9, 4\] where \[8, 4\] was expected"):
@@ -259,7 +259,7 @@ def test_weights_that_are_damaged(tmp_path: Path) -> None:
     with refused("values of type I64"):
         load(folder)
     with_tensors(extra=torch.zeros(1))
-    with refused("an array 'extra' that the settings know nothing of"):
+    with refused("an array 'extra' that the settings do not mention"):
         load(folder)
     with_tensors()
     (folder / "vocab.txt").write_text("<S>\n</S>\n<UNK>\n")

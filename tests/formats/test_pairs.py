@@ -164,7 +164,7 @@ def test_options_and_weights_in_two_folders(tmp_path: Path) -> None:
 
 def test_weights_without_options(tmp_path: Path) -> None:
     shutil.copy(golden(SKIP) / "weights.hdf5", tmp_path)
-    with pytest.raises(FormatError, match=r"no options\.json beside the weights"):
+    with pytest.raises(FormatError, match=r"no options\.json next to the weights"):
         load(tmp_path / "weights.hdf5")
 
 

@@ -120,7 +120,7 @@ def test_a_shared_table_is_the_softmax(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     write_bundle(tmp_path / "model.ckpt-1", {"bert/embeddings/word_embeddings": np.zeros((3, 2), np.float32)})
-    with pytest.raises(FormatError, match="no biLM; it has bert/embeddings/word_embeddings"):
+    with pytest.raises(FormatError, match="not a biLM; it has bert/embeddings/word_embeddings"):
         load(tmp_path)
 
 

@@ -44,7 +44,7 @@ def demo(
       polyseme demo --model ./my-model --out first-look
     """
     if lang not in LANGUAGES:
-        raise typer.BadParameter(f"{lang!r} is none of {', '.join(LANGUAGES)}", param_hint="--lang")
+        raise typer.BadParameter(f"{lang!r} is not one of {', '.join(LANGUAGES)}", param_hint="--lang")
     from rich.console import Console
 
     from polyseme.demo.chosen_words import choose_demo_words
@@ -95,9 +95,9 @@ def _show_words(console: Console, studies: list[Study], proof: Proof) -> None:
     """What a static vector cannot do, and what the model does: for each word two sentences."""
     _title(console, "One word, two meanings")
     console.print(
-        "[dim]How alike are the two uses? To a static vector they are the same. Sense is what stands around the word. "
-        "Right neighbour: of the word's eight labelled uses, those whose nearest one by sense means the same. Below "
-        "each sentence stands what the model would put there.[/dim]",
+        "[dim]How similar are the two uses? To a static vector they are the same. Sense compares their context. Right "
+        "neighbour: the share of the word's eight labelled uses whose nearest use, by sense, means the same. Below "
+        "each sentence is what the model would put there.[/dim]",
         highlight=False,
     )
     for study in studies:

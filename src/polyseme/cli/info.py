@@ -37,7 +37,7 @@ def info(
     from polyseme.formats.detect import load
 
     if engine:
-        from polyseme.engine.about import describe_engine
+        from polyseme.engine.engine import describe_engine
 
         _show(describe_engine(), json)
         return
@@ -53,7 +53,7 @@ def info(
         facts = describe(stored)
     _show(facts, json)
     if wrong := [check for check, ok in facts["checks"].items() if not ok]:
-        raise FormatError(f"{model}: this should be true and is not: {'; '.join(wrong)}")
+        raise FormatError(f"{model}: this should be true but is not: {'; '.join(wrong)}")
 
 
 def _show(facts: dict[str, Any], json: bool) -> None:

@@ -80,7 +80,7 @@ class ElmoEmbedder:
         if not all(lines):
             raise ConfigError(f"line {lines.index('') + 1} of the file is empty, which its reader cannot tell apart")
         if use_sentence_keys and (twice := [line for line, count in Counter(lines).items() if count > 1]):
-            raise ConfigError(f"{twice[0]!r} is there twice, so it cannot be a key; leave use_sentence_keys out")
+            raise ConfigError(f"{twice[0]!r} occurs twice, so it cannot be a key; leave use_sentence_keys out")
         path = Path(output_file_path)
         beside = partial_path(path)
         try:

@@ -72,7 +72,7 @@ def _check_key(record: Record, file: h5py.File) -> None:
     )
     if taken:
         raise InputError(
-            f"the sentence {record.text[:60]!r} stands in the text twice, so it cannot be a key; use numbers"
+            f"the sentence {record.text[:60]!r} occurs in the text twice, so it cannot be a key; use numbers"
         )
 
 
@@ -137,7 +137,7 @@ class _OpenFile:
     def array(self, key: str) -> Any:
         dataset = self.file[key]
         if not isinstance(dataset, h5py.Dataset) or dataset.dtype.kind not in "fiu":
-            raise InputError(f"{key!r} is no array of numbers")
+            raise InputError(f"{key!r} is not an array of numbers")
         self.check(dataset)
         return dataset
 

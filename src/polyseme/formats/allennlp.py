@@ -167,7 +167,7 @@ def _tokens_to_add(config: Mapping[str, Any], embedder: Embedder) -> dict[str, i
     tokens = {token: added.whole(token) for token in added.values}
     for token, raw in tokens.items():
         if not 0 <= raw < BYTE_ALPHABET:
-            raise FormatError(f"{CONFIG}: tokens_to_add gives {token!r} the id {raw}, which is no character")
+            raise FormatError(f"{CONFIG}: tokens_to_add gives {token!r} the id {raw}, which is not a character")
     return tokens
 
 

@@ -80,7 +80,7 @@ def tf_indexer(config: BiLMConfig, vocabulary: Vocabulary | None) -> Indexer:
     if config.characters is not None:
         return Indexer(characters=ByteScheme(config.characters.max_characters, special_tokens(vocabulary)))
     if vocabulary is None:
-        raise FormatError("the model looks words up, but has no vocabulary; put its vocab.txt beside it")
+        raise FormatError("the model looks words up, but has no vocabulary; put its vocab.txt next to it")
     assert config.words is not None
     if len(vocabulary) != config.words.size:
         raise FormatError(

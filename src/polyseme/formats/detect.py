@@ -89,7 +89,7 @@ def load_path(path: Path, depth: int = 0) -> StoredModel:
         return load_path(inner, depth + 1)
     others, wrong = added_formats()
     raise FormatError(
-        f"this is no model that polyseme knows: found {_contents(path)}, "
+        f"this is not a model that polyseme knows: found {_contents(path)}, "
         f"looked for {', '.join(known.title for known in (*FORMATS, *others))}"
         f"{''.join(f'; {error}' for error in wrong)}"
     )

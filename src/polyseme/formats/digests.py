@@ -74,12 +74,12 @@ def tensor_digests(path: Path) -> dict[str, str]:
         length = int.from_bytes(file.read(8), "little")
         try:
             if length > size - 8:
-                raise ValueError("its header stands behind its end")
+                raise ValueError("its header extends beyond its end")
             header = json.loads(file.read(length))
             tensors = {name: told for name, told in header.items() if name != "__metadata__"}
             return {name: _digest(file, name, told, length + 8) for name, told in tensors.items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise FormatError(f"{path.name} is truncated or no safetensors file ({error}); {_REMEDY}") from None
+            raise FormatError(f"{path.name} is truncated or not a safetensors file ({error}); {_REMEDY}") from None
 
 
 def _digest(file: IO[bytes], name: str, told: Mapping[str, Any], start: int) -> str:

@@ -112,7 +112,7 @@ class Structure:
         """Numbers of the file; there are only so many of them."""
         self._steps -= 1
         if start + struct.calcsize(form) > len(self._data):
-            raise damaged(start, "an address behind the end")
+            raise damaged(start, "an address beyond the end")
         if self._steps < 0:
             raise damaged(start, "parts that lie within each other")
         return struct.unpack_from(form, self._data, start)
@@ -120,7 +120,7 @@ class Structure:
     def content(self, start: int, size: int) -> bytes:
         """Bytes of the file."""
         if start + size > len(self._data):
-            raise damaged(start, "an address behind the end")
+            raise damaged(start, "an address beyond the end")
         return self._data[start : start + size]
 
     def _check_symbol_table(self, tree: int, heap: int) -> list[int]:

@@ -36,7 +36,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Settings:
         value: Any = self.values
         for part in [key] if key in self.values else key.split("."):
             if not isinstance(value, Mapping):
-                raise FormatError(f"{self.where}: {_short(value)} stands where settings with {part!r} were expected")
+                raise FormatError(f"{self.where}: {_short(value)} was found where settings with {part!r} were expected")
             value = value.get(part)
             if value is None:
                 return None

@@ -164,7 +164,7 @@ def check_replaceable(folder: Path, files: Collection[str]) -> None:
     if not (folder.exists() or folder.is_symlink()):
         return
     if not folder.is_dir() or folder.is_symlink():
-        raise FormatError(f"{folder} is there already and is not a folder, so no model was saved; choose another name")
+        raise FormatError(f"{folder} already exists and is not a folder, so no model was saved; choose another name")
     foreign = sorted(path.name for path in folder.iterdir() if path.name not in files)
     if foreign:
         raise FormatError(
@@ -184,7 +184,7 @@ def output_layer(stored: StoredModel) -> tuple[SoftmaxWeights, Vocabulary]:
     if stored.vocabulary is None:
         raise ConfigError(
             f"{name} has a softmax of {len(stored.softmax.bias)} rows, but no vocabulary that says which words they "
-            "are; put its vocabulary file beside it, or fit a new softmax with: polyseme finetune MODEL DIR --out RUN"
+            "are; put its vocabulary file next to it, or fit a new softmax with: polyseme finetune MODEL DIR --out RUN"
         )
     if len(stored.vocabulary) != len(stored.softmax.bias):
         raise ConfigError(

@@ -136,7 +136,7 @@ def load_native(folder: str | Path) -> StoredModel:
 def check_header(settings: Settings) -> None:
     """Refuse a config.json that is not ours, is newer than we are, or says what we do not know."""
     if settings.values.get("format") != FORMAT:
-        raise FormatError(f'{CONFIG} does not say "format": "{FORMAT}", so this is no native model')
+        raise FormatError(f'{CONFIG} does not say "format": "{FORMAT}", so this is not a native model')
     if (version := settings.whole("version")) != VERSION:
         raise FormatError(f"{CONFIG} has version {version}, but this polyseme reads version {VERSION}; update polyseme")
     settings.only("format", "version", "network", "indexer", "softmax", "mixes", "card", DIGESTS, CHECKSUM)
@@ -183,7 +183,7 @@ def _read_tensors(
         shapes |= {"softmax.cluster_weight": (count, config.projection), "softmax.cluster_bias": (count,)}
     file.check(shapes)
     if unknown := sorted(set(file.arrays) - set(shapes)):
-        raise FormatError(f"{file.name} has an array {unknown[0]!r} that the settings know nothing of")
+        raise FormatError(f"{file.name} has an array {unknown[0]!r} that the settings do not mention")
     values = {name: file.read(name) for name in shapes}
     softmax = projection = None
     if "softmax.bias" in values:
@@ -322,7 +322,9 @@ def _specials(settings: Settings) -> dict[str, int]:
     ids = {token: specials.whole(token) for token in specials.values}
     for token, raw in ids.items():
         if not 0 <= raw < BYTE_ALPHABET:
-            raise FormatError(f"{settings.where}: the special token {token!r} has the id {raw}, which is no character")
+            raise FormatError(
+                f"{settings.where}: the special token {token!r} has the id {raw}, which is not a character"
+            )
     return ids
 
 

@@ -97,7 +97,7 @@ def _weights_of(options: Path) -> Path | None:
 def _only_options(folder: Path) -> Path:
     found = _options_files(folder)
     if not found:
-        raise FormatError("there is no options.json beside the weights, and without it they cannot be read")
+        raise FormatError("there is no options.json next to the weights, which is needed to read them")
     if len(found) > 1 and (folder / "options.json") not in found and not _say_the_same(found):
         raise FormatError(f"there are several options ({found[0].name}, {found[1].name}); give the file you mean")
     return folder / "options.json" if folder / "options.json" in found else found[0]

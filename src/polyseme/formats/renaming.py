@@ -261,6 +261,8 @@ def shapes_by_name(file: ArrayFile, table: Table) -> dict[str, Shape]:
     for entry in matches(file, table):
         shape = file.arrays[entry.theirs].shape
         if not shape:
-            raise FormatError(f"{file.name}: the array {entry.theirs!r} is a single number, which no parameter is")
+            raise FormatError(
+                f"{file.name}: the array {entry.theirs!r} is a single number, but a parameter is an array"
+            )
         found |= entry.loaded(shape)
     return found

@@ -41,7 +41,7 @@ def open_safetensors(path: Path) -> Iterator[ArrayFile]:
             arrays = {name: _lazy(file, path, name) for name in file.keys()}  # noqa: SIM118, this is no dict
             yield ArrayFile(path.name, arrays, path.stat().st_size)
     except SafetensorError as error:
-        raise FormatError(f"{path.name} is truncated or no safetensors file ({error}); get it again") from None
+        raise FormatError(f"{path.name} is truncated or not a safetensors file ({error}); get it again") from None
 
 
 def write_safetensors(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -56,7 +56,7 @@ def open_bundle(prefix: Path) -> Iterator[ArrayFile]:
     for name, entry in entries.items():
         if entry.shard >= shards or entry.offset + entry.size > sizes[entry.shard]:
             path = files[min(entry.shard, shards - 1)]
-            raise FormatError(f"{path.name} is truncated: the variable {name!r} would stand behind its end")
+            raise FormatError(f"{path.name} is truncated: the variable {name!r} would lie beyond its end")
         arrays[name] = _array(name, entry, files[entry.shard])
     yield ArrayFile(prefix.name, arrays, sum(sizes))
 
@@ -77,9 +77,9 @@ def read_index(path: Path) -> tuple[int, dict[str, Entry]]:
             else:
                 shards = _number(fields, 1, default=1)
     except (_Damaged, IndexError, struct.error, UnicodeDecodeError) as error:
-        raise FormatError(f"{path.name} is damaged or no TensorFlow checkpoint ({error}); get it again") from None
+        raise FormatError(f"{path.name} is damaged or not a TensorFlow checkpoint ({error}); get it again") from None
     if not 1 <= shards <= 100_000:
-        raise FormatError(f"{path.name} is damaged: it speaks of {shards} data files")
+        raise FormatError(f"{path.name} is damaged: it names {shards} data files")
     return shards, entries
 
 
@@ -123,7 +123,7 @@ def _table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
     if offset + size + 5 > len(data):
-        raise _Damaged("a block stands behind its end")
+        raise _Damaged("a block lies beyond its end")
     if data[offset + size] != 0:
         raise _Damaged("a block is compressed")
     if masked(crc32c(data[offset : offset + size + 1])) != _fixed32(data[offset + size + 1 : offset + size + 5]):
@@ -139,7 +139,7 @@ def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]
         unshared, position = _varint(block, position)
         length, position = _varint(block, position)
         if shared > len(key) or position + unshared + length > end:
-            raise _Damaged("an entry stands behind its block's end")
+            raise _Damaged("an entry lies beyond the end of its block")
         key = key[:shared] + block[position : position + unshared]
         position += unshared
         yield key, block[position : position + length]

@@ -49,7 +49,7 @@ def find_scope(file: ArrayFile) -> str:
             if name == ending or name.endswith(f"/{ending}"):
                 return name.removesuffix(ending)
     some = ", ".join(list(file.arrays)[:3]) or "none"
-    raise FormatError(f"{file.name} has no variable 'char_embed' or 'embedding', so it is no biLM; it has {some}")
+    raise FormatError(f"{file.name} has no variable 'char_embed' or 'embedding', so it is not a biLM; it has {some}")
 
 
 def _options_from_shapes(file: ArrayFile) -> Settings:

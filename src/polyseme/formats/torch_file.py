@@ -213,7 +213,7 @@ def _tensor(storage: Any, offset: Any, shape: Any, strides: Any, *_: Any) -> Tor
         raise DamagedPickle("a tensor has more axes than strides")
     last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     if math.prod(shape) and offset + last >= storage.size:
-        raise DamagedPickle("a tensor reaches behind its storage")
+        raise DamagedPickle("a tensor extends beyond its storage")
     return TorchTensor(storage, offset, shape, strides)
 
 

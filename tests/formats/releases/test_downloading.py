@@ -130,7 +130,7 @@ def test_places_are_tried_in_their_order(home: Path, pair: Pair, told: list[Down
         "cannot be reached (connection refused)",
         "answers 403 (forbidden)",
         "answers 404 (not found)",
-        "does not send it: instead of options.json a web page came",
+        "does not send it: a web page was sent instead of options.json",
     ]
 
 
@@ -216,7 +216,7 @@ def with_nan(weights: bytes) -> bytes:
     ("content", "problem"),
     [
         (b"", "weights.hdf5 is empty"),
-        (b"<html>404</html>", "instead of weights.hdf5 a web page came"),
+        (b"<html>404</html>", "a web page was sent instead of weights.hdf5"),
         (b"garbage", "should be an HDF5 file, but begins with b'garbage'"),
         ("truncated", "it is truncated, so copy or download it again"),
         ("other shape", "has shape"),
@@ -335,7 +335,9 @@ def test_a_folder_of_that_name_comes_first(
 def test_what_is_refused_and_what_only_people_can_download() -> None:
     with pytest.raises(DownloadError, match="polyseme cannot use transformer-elmo: it is a Transformer, not the LSTM"):
         load("transformer-elmo")
-    with pytest.raises(DownloadError, match=r"no program can download bioelmo: on Google Drive, .* their folder"):
+    with pytest.raises(
+        DownloadError, match=r"bioelmo cannot be downloaded automatically: on Google Drive, .* their folder"
+    ):
         load("bioelmo")
 
 

@@ -330,7 +330,7 @@ def test_what_cannot_be_trained_is_refused(corpus: Corpus, tmp_path: Path) -> No
     with pytest.raises(InputError, match="is not a prepared corpus"):
         plan = RunPlan(corpus=tmp_path / "nowhere", out=tmp_path / "run", recipe=small_recipe(), init=model)
         finetune(plan)
-    with pytest.raises(ConfigError, match="begins with a model"):
+    with pytest.raises(ConfigError, match="needs a model"):
         finetune(RunPlan(corpus=corpus.folder, out=tmp_path / "run", recipe=small_recipe()))
     shared = small_recipe(model={"input": "words"}, softmax={"share_words": True})
     with pytest.raises(ConfigError, match=r"leave out softmax\.share_words"):

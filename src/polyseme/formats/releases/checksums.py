@@ -70,7 +70,7 @@ def read_records(folder: Path) -> dict[str, FileRecord]:
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise DownloadError(
-            f"{folder / RECORDS}, the checksums of all downloads, cannot be read ({error}); delete it to begin anew"
+            f"{folder / RECORDS}, the checksums of all downloads, cannot be read ({error}); delete it to start over"
         ) from None
 
 

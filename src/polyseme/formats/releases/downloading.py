@@ -62,7 +62,9 @@ def pull(release: Release, check: Check, *, again: bool = False) -> Download:
         return found
     if not release.sources:
         by_hand = f"; get its files from {release.by_hand} and give their folder" if release.by_hand else ""
-        raise DownloadError(f"no program can download {release.name}: {release.notes or 'it has no address'}{by_hand}")
+        raise DownloadError(
+            f"{release.name} cannot be downloaded automatically: {release.notes or 'it has no address'}{by_hand}"
+        )
     tell = current_listener()
 
     def waiting() -> None:
@@ -236,7 +238,7 @@ def check_contents(path: Path) -> None:
     if not start:
         raise DownloadError(f"{path.name} is empty")
     if start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(PAGE):
-        raise DownloadError(f"instead of {path.name} a web page came")
+        raise DownloadError(f"a web page was sent instead of {path.name}")
     for endings, kind, signature in KINDS:
         if path.name.endswith(endings) and not start.startswith(signature):
             raise DownloadError(f"{path.name} should be {kind}, but begins with {start[:8]!r}")

@@ -102,13 +102,13 @@ def _receive(url: str, path: Path, progress: Progress, seconds: float) -> None:
     except (http.client.HTTPException, OSError) as error:
         raise _broken_off(error) from None
     except ValueError as error:
-        raise DownloadError(f"{url!r} is no address ({error})") from None
+        raise DownloadError(f"{url!r} is not an address ({error})") from None
     with answer:
         version = _version(url, answer)
         start = here if answer.status == http.client.PARTIAL_CONTENT else 0
         if answer.status == http.client.PARTIAL_CONTENT and not _continues(answer, version, known, here):
             beside.unlink(missing_ok=True)  # from the beginning, then
-            raise _BrokenOff("sends other pieces of the file than it is asked for")
+            raise _BrokenOff("sends other parts of the file than requested")
         if start == 0:
             beside.unlink(missing_ok=True)  # before the note: the two must never speak of two versions
         _check_room(path, version.total, start)

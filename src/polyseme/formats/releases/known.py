@@ -164,7 +164,7 @@ def _release(row: dict[str, Any], path: Path) -> Release:
         if key not in kinds:
             raise FormatError(f"{where}: {key!r} is unknown; there are: {', '.join(kinds)}")
         if not isinstance(value, kinds[key]):
-            raise FormatError(f"{where}: {key} is {value!r}, which is of another kind than expected")
+            raise FormatError(f"{where}: {key} is {value!r}, which has the wrong type")
     if not row.get("name"):
         raise FormatError(f"{path}: a release has no name")
     _check_sources(row.get("sources", []), where)
@@ -179,9 +179,9 @@ def _check_sources(sources: list[Any], where: str) -> None:
             raise FormatError(f"{where}: a source should be names of files and their addresses")
         for name, url in source.items():
             if not isinstance(url, str) or urlsplit(url).scheme not in SCHEMES:
-                raise FormatError(f"{where}: {url!r} is no address of the form http://… or https://…")
+                raise FormatError(f"{where}: {url!r} is not an address of the form http://… or https://…")
             if "/" in name or "\\" in name or name in ("", ".", ".."):
-                raise FormatError(f"{where}: {name!r} is no name of a file")
+                raise FormatError(f"{where}: {name!r} is not a file name")
 
 
 def _check_checksums(checksums: dict[str, Any], where: str) -> None:

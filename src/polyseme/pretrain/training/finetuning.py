@@ -52,7 +52,7 @@ class Outcome:
 def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Outcome:
     """Train the model ``plan.init`` on a corpus; its shape is the model's, whatever the recipe says."""
     if plan.init is None:
-        raise ConfigError("fine-tuning begins with a model; name one")
+        raise ConfigError("fine-tuning needs a model; name one")
     stored, corpus = load(plan.init, options=plan.init_options), open_corpus(plan.corpus)
     plan = replace(plan, recipe=recipe_for(stored, corpus.vocabulary, plan.recipe))
 
@@ -70,7 +70,7 @@ def recipe_for(stored: StoredModel, vocabulary: Vocabulary, recipe: Recipe) -> R
     if (stored.softmax is not None and stored.softmax.clusters is not None) or recipe.softmax.kind == "adaptive":
         raise ConfigError(
             "an adaptive softmax cannot be fitted to other words; "
-            "with the same words, go on by: polyseme pretrain DIR --init MODEL --out RUN"
+            "with the same words, continue with: polyseme pretrain DIR --init MODEL --out RUN"
         )
     recipe = recipe_in_shape_of(stored, recipe)
     known = _usable_softmax(stored)
