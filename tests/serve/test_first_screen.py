@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from helpers.explorer_visit import BANK, SECONDS, Visit
@@ -13,7 +16,8 @@ from polyseme.serve.served import Models
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (400, 800)])
 def test_everything_is_there_without_scrolling(browser: Any, server: Client, width: int, height: int) -> None:
-    visit = Visit(browser, server, BANK, viewport={"width": width, "height": height})
+    visit = Visit(browser, server, BANK.replace("layer=mix", ""), viewport={"width": width, "height": height})
+    assert visit.page.locator("#layer").get_attribute("aria-valuetext") == "sense"
     assert "ELMo" in visit.page.locator("h1").inner_text()
     for part in ("h1", "#sentence", "#strip [aria-pressed=true]", "#layer", "#map svg", ".opposite >> nth=1"):
         box = visit.page.locator(part).first.bounding_box()
@@ -21,7 +25,14 @@ def test_everything_is_there_without_scrolling(browser: Any, server: Client, wid
     visit.close()
 
 
-def test_the_layers_play_once_from_0_to_the_top(browser: Any, server: Client) -> None:
+@pytest.mark.parametrize(
+    ("last", "between"),
+    [("sense", ["layer 0", "layer 1", "layer 2"]), ("1", ["layer 0"]), ("mix", ["layer 0", "layer 1", "layer 2"])],
+)
+def test_the_stops_play_once_up_to_the_one_that_is_shown(
+    browser: Any, server: Client, last: str, between: list[str]
+) -> None:
+    """Up to sense, unless the address names another stop."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="no-preference")
     page = context.new_page()
     page.set_default_timeout(SECONDS)
@@ -31,18 +42,22 @@ def test_the_layers_play_once_from_0_to_the_top(browser: Any, server: Client) ->
         " if (now !== seen.at(-1)) seen.push(now); })"
         ".observe(document.querySelector('#layer'), {attributes: true}));"
     )
-    page.goto(server.address + BANK.replace("layer=mix", "layer=2"))
-    while page.evaluate("seen.filter(one => one === 'layer 2').length") < 2:
+    page.goto(server.address + BANK.replace("layer=mix", "" if last == "sense" else f"layer={last}"))
+    name = {"sense": "sense", "1": "layer 1", "mix": "the mix"}[last]
+    while page.evaluate("name => seen.filter(one => one === name).length", name) < 2:
         page.wait_for_timeout(300)
     page.wait_for_timeout(500)
-    assert page.evaluate("seen") == ["layer 2", "layer 0", "layer 1", "layer 2"]
+    assert page.evaluate("seen") == [name, *between, name]
     assert page.evaluate("document.body.dataset.playing") is None
     context.close()
 
 
-def test_whoever_prefers_less_motion_sees_the_end_at_once(visit: Visit) -> None:
+def test_whoever_prefers_less_motion_sees_the_end_at_once(browser: Any, server: Client, visit: Visit) -> None:
     assert visit.page.locator("#play").is_hidden()
     assert visit.page.locator("#layer").get_attribute("aria-valuetext") == "the mix"
+    plain = Visit(browser, server, BANK.replace("layer=mix", ""))
+    assert plain.page.locator("#layer").get_attribute("aria-valuetext") == "sense"
+    plain.close()
 
 
 def test_two_sentences_stand_in_the_colours_of_their_groups(visit: Visit) -> None:
@@ -61,8 +76,8 @@ def test_a_cosine_has_something_to_be_compared_with(visit: Visit, server: Client
     visit.move_to("2")
     senses = server.post("/senses", model="en", text="They fished from the [bank] of the river.").json
     said = visit.page.locator("#scale").inner_text()
-    assert f"in one group have a cosine of {senses['same'][2]:.2f}" in said
-    assert f"of different groups {senses['cross'][2]:.2f}" in said
+    assert f"in the same group have a mean cosine of {senses['same'][2]:.2f}" in said
+    assert f"in different groups {senses['cross'][2]:.2f}" in said
 
 
 def test_unknown_words_are_marked(visit: Visit) -> None:
@@ -84,6 +99,17 @@ def test_every_panel_is_saved_as_a_picture(visit: Visit, panel: str) -> None:
         content = open(found.value.path(), "rb").read()  # noqa: SIM115, PTH123
         assert content.startswith(begins)
         assert len(content) > 800
+
+
+def test_the_picture_of_the_map_is_that_of_the_stop(visit: Visit) -> None:
+    """The marks in the file lie where they lie on the page."""
+    visit.move_to("sense")
+    with visit.page.expect_download() as found:
+        visit.page.locator("[data-copies=senses]").get_by_text("Save SVG").click()
+    content = Path(found.value.path()).read_text(encoding="utf-8")
+    assert "<title>Map of bank, sense: 50 occurrences" in content
+    drawn = re.findall(r"<path[^>]*transform=\"translate\(([-.\d]+) ([-.\d]+)\)", content)
+    np.testing.assert_allclose(np.array(drawn, float), visit.places(), atol=0.2)
 
 
 def test_share_copies_the_address(visit: Visit) -> None:

@@ -39,6 +39,24 @@ def test_at_layer_0_all_occurrences_are_one_point_and_then_they_part(visit: Visi
     assert set(similarities) == {"1.00"}
 
 
+def test_by_sense_the_marks_lie_where_the_server_says_and_groups_keep_together(visit: Visit, server: Client) -> None:
+    """One view fits marks and rings, so the picture is the answer but for a scale, a shift and a turned y axis."""
+    visit.move_to("sense")
+    answer = server.post("/senses", model="en", text="They fished from the [bank] of the river.").json
+    points, places = np.array(answer["sense"]["points"]) * [1, -1], visit.places()
+    scale = np.ptp(places, axis=0) / np.ptp(points, axis=0)
+    assert scale[0] == pytest.approx(scale[1], rel=0.01)
+    np.testing.assert_allclose(places - places.mean(axis=0), (points - points.mean(axis=0)) * scale, atol=0.2)
+    assert visit.page.locator("#note").inner_text().startswith("Sense compares contexts")
+    assert "in sense" not in visit.page.locator("main").inner_text()
+    near = server.post("/neighbours", model="en", text="They fished from the [bank] of the river.", by="sense",
+                       same_word=True).json["neighbours"]  # fmt: skip
+    shown = visit.page.locator("#near .number").all_inner_texts()
+    assert shown == [f"{one['similarity']:.2f}" for one in near]
+    assert f"mean similarity of {answer['sense']['same']:.2f}" in visit.page.locator("#near-lead").inner_text()
+    assert visit.page.locator("#pair .on").inner_text().startswith("layer 2")  # vectors are those of the top layer
+
+
 def test_the_mix_is_dragged_and_moves_the_points(visit: Visit) -> None:
     before = visit.places()
     handle = visit.page.locator(".handle").first
@@ -123,6 +141,12 @@ def test_the_address_is_the_state(browser: Any, server: Client, visit: Visit) ->
     assert other.page.locator("#layer").get_attribute("aria-valuetext") == "layer 1"
     assert other.page.locator("input[value=any]").is_checked()
     other.close()
+    visit.move_to("sense")
+    assert "layer=sense" in visit.page.url
+    other = Visit(browser, server, visit.page.url.removeprefix(server.address))
+    assert other.page.locator("#layer").get_attribute("aria-valuetext") == "sense"
+    np.testing.assert_allclose(other.places(), visit.places(), atol=0.2)
+    other.close()
     visit.page.go_back()
     visit.settle()
     assert visit.page.locator("#strip [aria-pressed=true]").inner_text() == "bank"  # as before the sentence was typed
@@ -135,6 +159,9 @@ def test_by_keyboard_alone(visit: Visit) -> None:
     assert visit.page.locator("#strip [aria-pressed=true]").inner_text() == "fished"
     visit.choose("bank")
     visit.page.locator("#layer").focus()
+    visit.page.keyboard.press("ArrowLeft")
+    visit.settle()
+    assert visit.page.locator("#layer").get_attribute("aria-valuetext") == "sense"  # before the mix
     visit.page.keyboard.press("ArrowLeft")
     visit.settle()
     assert visit.page.locator("#layer").get_attribute("aria-valuetext") == "layer 2"
@@ -178,10 +205,14 @@ def test_what_is_copied_runs(browser: Any, tmp_path: Path, begins: State) -> Non
     with running(load_models([str(toy_model())], [folder], state=begins)) as client:
         visit = Visit(browser, client, BANK)
         scripts = []
-        for layer in ("1", "mix"):
+        for layer in ("1", "sense", "mix"):
             visit.move_to(layer)
             panels = ("score", "senses", "neighbours", "substitutes", "similarity")
-            scripts += [visit.copied(panel, "Python") for panel in (panels if layer == "1" else ("neighbours",))]
+            again = ("senses", "neighbours") if layer == "sense" else ("neighbours",)
+            scripts += [visit.copied(panel, "Python") for panel in (panels if layer == "1" else again)]
+            if layer == "sense":
+                assert "found.sense_points" in scripts[-2] and 'by="sense"' in scripts[-1]
+                assert "--by sense --same-word" in visit.copied("neighbours", "command")
             for panel in panels:
                 command = visit.copied(panel, "command")
                 if command.startswith("polyseme"):
@@ -196,7 +227,7 @@ def test_what_is_copied_runs(browser: Any, tmp_path: Path, begins: State) -> Non
             [sys.executable, "-c", together], capture_output=True, text=True, check=False, timeout=300
         )
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) > 9 + 50 + 10 + 3
+    assert len(done.stdout.splitlines()) > 9 + 50 + 10 + 3 + 50 + 10
 
 
 @pytest.mark.parametrize("width", [400, 1280])
@@ -224,7 +255,7 @@ def test_a_missing_word_and_an_empty_sentence_are_said(visit: Visit) -> None:
     visit.settle()
     visit.choose("zebra")
     panel = visit.page.locator("#map").inner_text()
-    assert "does not have “zebra”" in panel and "polyseme index my-text.txt" in panel
+    assert "does not contain “zebra”" in panel and "polyseme index my-text.txt" in panel
     assert visit.page.locator("#map .near .sentence").count() == 5  # what is used like it
     assert visit.page.locator("#map .link").count() == 8  # what could stand there
     visit.page.locator("#sentence").fill(" ")
@@ -254,6 +285,8 @@ def test_a_token_is_asked_for_once(browser: Any) -> None:
 def test_a_model_without_a_softmax_has_a_page_too(browser: Any) -> None:
     with running(Models([served("en", SENTENCES, softmax=False)])) as client:
         visit = Visit(browser, client, BANK)
+        visit.move_to("sense")
         assert len(visit.places()) == 50
+        assert visit.page.locator("#note").inner_text().startswith("Sense compares contexts, not the word itself.")
         assert visit.page.locator("#substitutes h3").count() == 0
         visit.close()

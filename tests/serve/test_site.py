@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from helpers.explorer_visit import Visit
@@ -40,9 +41,13 @@ def test_the_page_of_a_word_shows_its_map_and_asks_nobody_else(browser: Any, sho
         assert visit.page.locator("#near li").count() == 10
         assert visit.page.locator("#substitutes h3").count() == 3
         assert visit.page.locator("#grid .cell").count() > 9
-        for layer in ("0", "1", "mix"):
+        assert visit.page.locator("#layer").get_attribute("aria-valuetext") == "sense"
+        at_sense = visit.places()
+        for layer in ("0", "1", "mix", "sense"):
             visit.move_to(layer)
             assert visit.page.locator("#near li").count() == 10
+        assert "by sense" in visit.page.locator("#near-lead").inner_text()
+        np.testing.assert_allclose(visit.places(), at_sense, atol=0.2)
         visit.page.get_by_text("of any word").click()
         visit.settle()
         assert visit.page.locator("#message").inner_text() == ""

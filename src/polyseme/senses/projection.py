@@ -55,15 +55,15 @@ class SimilarityPlane:
 
 
 def fit_similarity_plane(similarity: Floats, near: Floats) -> SimilarityPlane:
-    """The plane in which uses with similarities [n, n] differ most, turned to lie near the points ``near`` [n, 2]."""
+    """The plane in which uses with similarities [n, n] differ most, mirrored to lie near the points ``near`` [n, 2]."""
     even = np.asarray(similarity, np.float64)
     even = (even + even.T) / 2
     means = even.mean(axis=0)
-    values, vectors = np.linalg.eigh(even - means - means[:, None] + means.mean())
+    centred = even - means - means[:, None] + means.mean()
+    values, vectors = np.linalg.eigh(centred)
     lengths = np.sqrt(np.maximum(values[::-1][:2], 0))
     known = lengths > 1e-6  # equal uses have no axis, a single use has no second one
     axes = np.zeros((len(even), 2))
     axes[:, : len(known)] = vectors[:, ::-1][:, :2] * known / np.where(known, lengths, 1)
-    points = SimilarityPlane(means, axes).place(even)
-    left, _, right = np.linalg.svd(points.T @ near)  # the nearest rotation or reflection (Schönemann, 1966)
-    return SimilarityPlane(means.astype(np.float32), (axes @ left @ right).astype(np.float32))
+    signs = np.where((centred @ axes * near).sum(axis=0) < 0, -1, 1)  # an eigenvector has none
+    return SimilarityPlane(means.astype(np.float32), (axes * signs).astype(np.float32))

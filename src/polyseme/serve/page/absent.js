@@ -2,17 +2,17 @@
 
 import { $, direction, make, marked, unitSpan } from "./dom.js";
 
-export function drawAbsent(word, { neighbours, substitutes, use, put }) {
+export function drawAbsent(word, { neighbours, substitutes, use, replaceWord }) {
   const near = neighbours.slice(0, 5).map((one) =>
     make("li", {}, make("button", { type: "button", class: "sentence", dir: direction(one.text), onclick: () => use(one) },
       ...marked(one.text, unitSpan(one.text, one.span), 60))));
   const could = substitutes.slice(0, 8).map((one) =>
-    make("button", { type: "button", class: "link", onclick: () => put(one.word) }, one.word));
+    make("button", { type: "button", class: "link", onclick: () => replaceWord(one.word) }, one.word));
   $("#map").replaceChildren(make("div", { class: "absent", tabindex: "-1" },
-    make("p", {}, "The index does not have “", make("b", {}, word), "”, so there are no senses to draw."),
-    could.length ? make("p", {}, "In its place could stand ", ...spaced(could), ".") : null,
-    near.length ? make("div", {}, make("p", {}, "Words that are used most like it here:"), make("ul", { class: "near" }, ...near)) : null,
-    make("p", {}, "A text of your own that has the word makes an index in one command:"),
+    make("p", {}, "The index does not contain “", make("b", {}, word), "”, so there is no map."),
+    could.length ? make("p", {}, "Words that could replace it: ", ...spaced(could), ".") : null,
+    near.length ? make("div", {}, make("p", {}, "Words that are used like it:"), make("ul", { class: "near" }, ...near)) : null,
+    make("p", {}, "To get a map, index a text that contains it:"),
     make("pre", { tabindex: "0" }, "polyseme index my-text.txt --out my-index --layers all\npolyseme serve --index my-index")));
   $("#legend").replaceChildren();
   $("#reading").replaceChildren();

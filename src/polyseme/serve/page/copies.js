@@ -7,7 +7,7 @@ import { credentials } from "./api.js";
 import { program } from "./backend.js";
 import { make } from "./dom.js";
 import { download } from "./pictures.js";
-import { state, weights } from "./state.js";
+import { nearBySense, state, vectorLayer, weights } from "./state.js";
 
 const python = JSON.stringify; // a string or a list of numbers is written alike in both
 const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -51,6 +51,9 @@ const placed = (page) => (page.bracketed ? page.place : { text: page.marked });
 
 const rounded = () => weights().map((weight) => Number(weight.toFixed(3)));
 
+// How nearest occurrences are compared, as fields of the API.
+const compared = () => (nearBySense() ? { by: "sense" } : { mix: rounded() });
+
 export const COPIES = {
   score: {
     python: ({ model }) => `${elmo(model)}
@@ -61,12 +64,10 @@ for token, forward, backward in zip(score.tokens, score.surprisal, score.backwar
   },
   senses: {
     python: (page) => `${elmo(page.model)}${index(page)}
-import numpy as np
-
-from polyseme import SenseMap
+${state.layer === "sense" ? "" : "import numpy as np\n\n"}from polyseme import SenseMap
 
 found = SenseMap.of(elmo, ${python(page.word)}, index)
-points = np.tensordot(${python(rounded())}, found.points, axes=1)  # [n, 2]
+points = ${state.layer === "sense" ? "found.sense_points" : `np.tensordot(${python(rounded())}, found.points, axes=1)`}  # [n, 2]
 for group, point, place in zip(found.labels, points, found.occurrences):
     print(found.groups[group].names, point.round(2), place.marked)`,
     command: (page) => curl("/senses", { model: page.model.name, ...placed(page) }),
@@ -76,19 +77,19 @@ for group, point, place in zip(found.labels, points, found.occurrences):
       if (state.layer !== "mix" && !page.bracketed) {
         const same = state.same ? ", same_word=True" : "";
         return `${elmo(page.model)}${index(page)}
-for near in index.neighbours(${python(page.marked)}, layer=${state.layer}, k=10${same}):
+for near in index.neighbours(${python(page.marked)}, ${nearBySense() ? `by="sense"` : `layer=${vectorLayer()}`}, k=10${same}):
     print(f"{near.similarity:.2f}", near.marked)`;
       }
-      const fields = { model: page.model.name, ...placed(page), mix: rounded(), same_word: state.same };
+      const fields = { model: page.model.name, ...placed(page), ...compared(), same_word: state.same };
       return asked("/neighbours", fields, `    for near in json.load(answer)["neighbours"]:
         print(f"{near['similarity']:.2f}", near["text"])`);
     },
     command: (page) => {
       if (state.layer === "mix" || page.bracketed || !page.model.index.source) {
-        return curl("/neighbours", { model: page.model.name, ...placed(page), mix: rounded(), same_word: state.same });
+        return curl("/neighbours", { model: page.model.name, ...placed(page), ...compared(), same_word: state.same });
       }
       const same = state.same ? " --same-word" : "";
-      return `polyseme neighbours ${shell(page.model.index.source)} ${shell(page.marked)} --layer ${state.layer}${same} --model ${shell(page.model.source)}`;
+      return `polyseme neighbours ${shell(page.model.index.source)} ${shell(page.marked)} ${nearBySense() ? "--by sense" : `--layer ${vectorLayer()}`}${same} --model ${shell(page.model.source)}`;
     },
   },
   substitutes: {

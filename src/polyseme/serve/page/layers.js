@@ -1,21 +1,21 @@
-// The layer slider, and the mix as one bar whose borders can be dragged.
+// The slider through the layers, sense and the mix; and the mix as one bar whose borders can be dragged.
 
 import { $, make } from "./dom.js";
 import { layerName, state } from "./state.js";
 
-export const stopsOf = (count) => [...Array(count).keys()].map(String).concat("mix");
+export const stopsOf = (count) => [...Array(count).keys()].map(String).concat("sense", "mix");
 
 export function drawLayers(count, changed) {
   const stops = stopsOf(count);
   const slider = $("#layer");
-  slider.max = String(count);
+  slider.max = String(stops.length - 1);
   slider.oninput = () => {
     state.layer = stops[Number(slider.value)];
     showLayer(stops);
     changed("layer");
   };
   $("#stops").replaceChildren(...stops.map((stop) => make("span", {}, stop)));
-  if (!stops.includes(state.layer)) state.layer = String(count - 1);
+  if (!stops.includes(state.layer)) state.layer = "sense";
   if (state.mix.length !== count || !(sum(state.mix) > 0)) state.mix = Array(count).fill(1 / count);
   state.mix = state.mix.map((weight) => Math.max(0, weight) / sum(state.mix));
   showLayer(stops);

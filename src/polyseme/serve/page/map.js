@@ -1,11 +1,12 @@
-// The sense map: one mark for each occurrence; from layer to layer the marks glide.
+// The sense map: one mark for each occurrence; from stop to stop the marks glide.
 
 import { $, direction, make, makeSvg, marked, unitSpan } from "./dom.js";
-import { state, weights } from "./state.js";
+import { HEIGHT, placeLabels, WIDTH } from "./labels.js";
+import { layerName, state, weights } from "./state.js";
 
-const WIDTH = 640;
-const HEIGHT = 420;
 const MARGIN = 36;
+const ABOVE = -18; // where the words of a ring stand
+const BELOW = 29;
 // Colour is not all: every group has a shape of its own.
 const SHAPES = [
   "M0-5.2A5.2 5.2 0 1 1 0 5.2A5.2 5.2 0 1 1 0-5.2Z",
@@ -28,19 +29,23 @@ export function drawMap(answer, use) {
   const labels = answer.names.map((names, group) =>
     makeSvg("text", { class: `label group-${group}`, "text-anchor": "middle" }, names.length > 0 && answer.names.length > 1 ? names.join(" · ") : ""),
   );
-  const here = ring("your sentence", -18, answer.group);
-  const counted = answer.occurrences.length < answer.total ? `${answer.occurrences.length} of ${answer.total}` : `${answer.total}`;
-  const said = `Sense map of ${answer.word}: ${counted} occurrences in ${answer.names.length} ${answer.names.length === 1 ? "group" : "groups"}. Arrow keys go from occurrence to occurrence.`;
-  const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", tabindex: "0", "aria-label": said },
+  const here = ring("your sentence", ABOVE, answer.group);
+  const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", tabindex: "0" },
     makeSvg("g", {}, ...points), makeSvg("g", {}, ...labels), here);
-  shown = { answer, points, labels, here, there: null, other: null, svg, view: viewOf(answer), order: orderOf(answer), use };
+  shown = { answer, points, labels, here, there: null, other: null, svg, views: viewsOf(answer), order: orderOf(answer), use };
   listen(svg);
   const focused = $("#map").contains(document.activeElement);
   $("#map").replaceChildren(svg, make("p", { class: "note", id: "note" }));
   drawLegend(answer);
-  $("#reading").replaceChildren();
+  $("#reading").replaceChildren(make("span", { class: "muted" }, "Point to a mark to read its sentence."));
   moveMap();
   if (focused) svg.focus({ preventScroll: true }); // else Enter on a mark would lose it
+}
+
+function nameOf(answer) {
+  const [drawn, groups] = [answer.occurrences.length, answer.names.length];
+  const counted = drawn < answer.total ? `${drawn} of ${answer.total}` : `${answer.total}`;
+  return `Map of ${answer.word}, ${layerName()}: ${counted} ${answer.total === 1 ? "occurrence" : "occurrences"} in ${groups} ${groups === 1 ? "group" : "groups"}. Arrow keys move between occurrences.`;
 }
 
 function ring(said, y, group) {
@@ -51,10 +56,10 @@ function ring(said, y, group) {
 // The word of another sentence on the same map.
 export function drawThere(answer) {
   if (!shown || !answer.here) return;
-  shown.other = answer.here;
-  shown.there = ring("the other", 29, answer.group);
+  shown.other = answer;
+  shown.there = ring("second sentence", BELOW, answer.group);
   shown.here.before(shown.there);
-  shown.view = viewOf(shown.answer, shown.other);
+  shown.views = viewsOf(shown.answer, answer);
   moveMap();
 }
 
@@ -66,31 +71,37 @@ export function drawMessage(sentence) {
   $("#reading").replaceChildren();
 }
 
-// Put every mark where the chosen layer, or mix, has it.
+// Move every mark to where the chosen stop has it.
 export function moveMap() {
   if (!shown) return;
   const { answer, points, labels, here } = shown;
-  const places = answer.occurrences.map((_, number) => place(answer.points.map((layer) => layer[number])));
+  const places = answer.occurrences.map((_, number) => place(answer.points.map((layer) => layer[number]), answer.sense.points[number]));
   points.forEach((point, number) => moveTo(point, places[number]));
-  moveTo(here, place(answer.here));
-  if (shown.there) moveTo(shown.there, place(shown.other));
+  const rings = [{ at: place(answer.here, answer.sense.here), text: ABOVE }];
+  moveTo(here, rings[0].at);
+  if (shown.there) {
+    rings.push({ at: place(shown.other.here, shown.other.sense.here), text: BELOW });
+    moveTo(shown.there, rings[1].at);
+  }
   shown.svg.classList.toggle("plain", state.layer === "0"); // one point has no groups yet
   const extent = [0, 1].map((axis) => Math.max(...places.map((at) => at[axis])) - Math.min(...places.map((at) => at[axis])));
-  const centres = labels.map((_, group) => labelPlace(places.filter((_, number) => answer.groups[number] === group)));
-  avoid(centres, [ringBlock(answer.here, -18), ...(shown.other ? [ringBlock(shown.other, 29)] : [])]);
-  apart(centres);
+  const groups = labels.map((label, group) => ({ text: label.textContent, places: places.filter((_, number) => answer.groups[number] === group) }));
+  const centres = placeLabels(groups, places, rings);
   labels.forEach((label, group) => {
     moveTo(label, centres[group]);
     label.classList.toggle("gone", Math.max(...extent) < 60); // where all is one point, names would lie on each other
   });
   shown.places = places;
+  shown.svg.setAttribute("aria-label", nameOf(answer));
   $("#note").textContent = noteOf(answer, places);
 }
 
-function place(layers) {
+// layers: [L+1][2]; sense: [2]
+function place(layers, sense) {
   const mix = weights();
-  const { scale, middle } = shown.view;
-  const [x, y] = [0, 1].map((axis) => layers.reduce((total, point, layer) => total + mix[layer] * point[axis], 0));
+  const mixed = (axis) => layers.reduce((total, point, layer) => total + mix[layer] * point[axis], 0);
+  const { scale, middle } = state.layer === "sense" ? shown.views.sense : shown.views.layers;
+  const [x, y] = state.layer === "sense" ? sense : [mixed(0), mixed(1)];
   return [WIDTH / 2 + scale * (x - middle[0]), HEIGHT / 2 - scale * (y - middle[1])];
 }
 
@@ -98,56 +109,20 @@ function moveTo(element, [x, y]) {
   element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
 }
 
-// One view for all layers, so that nearer and farther mean the same in each.
-function viewOf(answer, other = []) {
-  const all = [...answer.points.flat(), ...answer.here, ...other];
+// One view for all layers, so that nearer and farther mean the same in each. Sense is another measure: it has its own.
+function viewsOf(answer, other = null) {
+  return {
+    layers: viewOf([...answer.points.flat(), ...answer.here, ...(other?.here ?? [])]),
+    sense: viewOf([...answer.sense.points, answer.sense.here, ...(other ? [other.sense.here] : [])]),
+  };
+}
+
+function viewOf(all) {
   const range = (axis) => [Math.min(...all.map((point) => point[axis])), Math.max(...all.map((point) => point[axis]))];
   const [x, y] = [range(0), range(1)];
   const size = ([low, high]) => Math.max(1e-6, high - low);
   const scale = Math.min((WIDTH - 2 * MARGIN) / size(x), (HEIGHT - 2 * MARGIN) / size(y));
   return { scale, middle: [(x[0] + x[1]) / 2, (y[0] + y[1]) / 2] };
-}
-
-// Above a group, within the picture; half the marks of a group lie within its inner quarters.
-function labelPlace(places) {
-  const sorted = (axis) => places.map((point) => point[axis]).sort((a, b) => a - b);
-  const [x, y] = [sorted(0), sorted(1)];
-  const at = (values, share) => values[Math.floor(share * (values.length - 1))];
-  return [Math.min(WIDTH - 100, Math.max(100, at(x, 0.5))), Math.min(HEIGHT - 12, Math.max(18, at(y, 0.1) - 14))];
-}
-
-// What a ring and the words above or below it take up, for the baseline of a label.
-function ringBlock(layers, below) {
-  const [x, y] = place(layers);
-  return { x, top: y + Math.min(-18, below - 20), bottom: y + Math.max(28, below + 18) };
-}
-
-// Rings and their words stay where they are: labels make room for them, by the shorter way that is free.
-function avoid(centres, rings) {
-  for (const centre of centres) {
-    for (const { x, top, bottom } of rings) {
-      if (Math.abs(centre[0] - x) >= 130 || centre[1] <= top || centre[1] >= bottom) continue;
-      const up = top >= 18 && (bottom > HEIGHT - 12 || centre[1] - top <= bottom - centre[1]);
-      centre[1] = up ? top : bottom;
-    }
-  }
-}
-
-// Labels that would cover each other move up and down.
-function apart(centres) {
-  const order = [...centres].sort((a, b) => a[1] - b[1]);
-  for (let round = 0; round < 8; round++) {
-    for (let i = 1; i < order.length; i++) {
-      for (let j = 0; j < i; j++) {
-        const gap = order[i][1] - order[j][1];
-        if (Math.abs(order[i][0] - order[j][0]) < 170 && Math.abs(gap) < 20) {
-          const by = (20 - Math.abs(gap)) / 2;
-          order[j][1] = Math.max(18, order[j][1] - by);
-          order[i][1] = Math.min(HEIGHT - 12, order[i][1] + by);
-        }
-      }
-    }
-  }
 }
 
 function noteOf(answer, places) {
@@ -157,18 +132,22 @@ function noteOf(answer, places) {
   if (layer === "0") {
     const spellings = new Set(answer.occurrences.map((one) => one.word)).size;
     const points = count === 1 ? "" : spellings === 1 ? `: ${count} occurrences, one point` : `: ${count} occurrences, one point for each of ${spellings} spellings`;
-    return `Layer 0 has read the letters of the word and nothing else${points}.`;
+    return `Layer 0 sees only the letters of the word${points}.`;
   }
-  if (layer === "mix") return "A mix of the layers, which is what a task gets: drag its weights and watch.";
-  if (layer === "1") return `Layer 1 has read the words before and after: ${distinct === 1 ? "still one point." : "the occurrences part."}`;
-  return `Layer ${layer} has read what layer ${Number(layer) - 1} made of them. Point at a mark to read its sentence.`;
+  if (layer === "sense") {
+    const how = answer.names.some((one) => one.length) ? ": which words would fit here, and the topic" : ", not the word itself";
+    return `Sense compares contexts${how}. It makes the groups.`;
+  }
+  if (layer === "mix") return "A weighted mean of the layers, as task models use it. Drag the borders to change the weights.";
+  if (layer === "1") return `Layer 1 reads the words before and after: ${distinct === 1 ? "still one point." : "the occurrences move apart."}`;
+  return `Layer ${layer} reads the output of layer ${Number(layer) - 1}.`;
 }
 
 // From group to group, and within one from left to right.
 function orderOf(answer) {
-  const top = answer.points[answer.points.length - 1];
+  const { points } = answer.sense;
   return answer.occurrences.map((_, number) => number)
-    .sort((a, b) => answer.groups[a] - answer.groups[b] || top[a][0] - top[b][0]);
+    .sort((a, b) => answer.groups[a] - answer.groups[b] || points[a][0] - points[b][0]);
 }
 
 function listen(svg) {
@@ -208,7 +187,7 @@ function look(number) {
   shown.points[number].classList.add("looked");
   shown.points[number].parentNode.append(shown.points[number]); // on top of the others
   const one = shown.answer.occurrences[number];
-  const use = make("button", { type: "button", class: "link", onclick: () => shown.use(one) }, "look from here");
+  const use = make("button", { type: "button", class: "link", onclick: () => shown.use(one) }, "Use this sentence");
   $("#reading").dir = direction(one.text);
   $("#reading").replaceChildren(mark(shown.answer.groups[number]), " ", ...marked(one.text, unitSpan(one.text, one.span), 120), " ", use);
 }

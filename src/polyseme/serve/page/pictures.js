@@ -2,7 +2,7 @@
 
 import { $, make, makeSvg } from "./dom.js";
 import { FULL_BAR, surprisesOf } from "./strip.js";
-import { layerName } from "./state.js";
+import { layerName, nearBySense, vectorLayer } from "./state.js";
 
 const SCALE = 2;
 const FONT = "system-ui, 'Noto Sans', 'Noto Sans CJK KR', 'Noto Sans CJK SC', sans-serif";
@@ -36,7 +36,7 @@ export const PICTURES = {
       const bar = (value, offset, name) => value === null ? null : makeSvg("rect", { x: left + width / 2 + offset, y: 48, width: 9, height: Math.max(2, (80 * Math.min(value, FULL_BAR)) / FULL_BAR), fill: colour(name) });
       return [text(left + width / 2, 34, one.token, { "text-anchor": "middle" }), bar(one.ahead, -11, "ahead"), bar(one.back, 2, "back")];
     });
-    return sheet(x + 24, 150, "Surprise of every word, read forward and backward", ...columns);
+    return sheet(x + 24, 150, "Surprisal of every word, forward and backward", ...columns);
   },
   senses() {
     const drawn = $("#map svg");
@@ -55,7 +55,7 @@ export const PICTURES = {
   neighbours(page) {
     const rows = page.neighbours.map((one, number) => [
       text(24, 40 + 30 * number, one.similarity.toFixed(2), { fill: colour("soft") }), text(76, 40 + 30 * number, cut(one.text, 90))]);
-    return sheet(860, 36 + 30 * rows.length, `Nearest occurrences in ${layerName()}`, ...rows.flat());
+    return sheet(860, 36 + 30 * rows.length, `Nearest occurrences ${nearBySense() ? "by sense" : `in ${layerName(vectorLayer())}`}`, ...rows.flat());
   },
   substitutes(page) {
     const columns = Object.entries(page.substitutes);
@@ -65,7 +65,7 @@ export const PICTURES = {
         makeSvg("rect", { x: 20 + 260 * column, y: 48 + 28 * row, width: (220 * one.probability) / largest, height: 24, rx: 4, fill: colour("wash") }),
         text(26 + 260 * column, 66 + 28 * row, `${cut(one.word, 18)}  ${(100 * one.probability).toFixed(1)} %`)])];
     });
-    return sheet(20 + 260 * columns.length, 350, "What else could stand there", ...drawn);
+    return sheet(20 + 260 * columns.length, 350, "Substitutes", ...drawn);
   },
   tags(page) {
     if (!page.tagged) return null;
@@ -85,7 +85,7 @@ export const PICTURES = {
       });
       return { drawn: [...words, ...names], width: x };
     });
-    return sheet(24 + Math.max(200, ...lines.map((one) => one.width)), 30 + 70 * lines.length, "What task models read in it", ...lines.flatMap((one) => one.drawn));
+    return sheet(24 + Math.max(200, ...lines.map((one) => one.width)), 30 + 70 * lines.length, "What task models find", ...lines.flatMap((one) => one.drawn));
   },
   similarity(page) {
     if (!page.grid) return null;
@@ -94,7 +94,7 @@ export const PICTURES = {
     const cells = values.flatMap((row, i) => row.flatMap((cosine, j) => [
       makeSvg("rect", { x: left + 62 * j, y: 52 + 34 * i, width: 58, height: 30, rx: 5, fill: colour(cosine < 0 ? "back" : "ahead"), "fill-opacity": 0.6 * Math.min(1, Math.abs(cosine)) ** 1.5 }),
       text(left + 62 * j + 29, 72 + 34 * i, cosine.toFixed(2), { "text-anchor": "middle", "font-size": 13 })]));
-    return sheet(left + 62 * columns.length + 24, 70 + 34 * rows.length, `Cosines in ${layerName()}`,
+    return sheet(left + 62 * columns.length + 24, 70 + 34 * rows.length, `Cosines in ${layerName(vectorLayer())}`,
       ...columns.map((word, j) => text(left + 62 * j + 29, 42, cut(word, 7), { "text-anchor": "middle", "font-size": 14 })),
       ...rows.map((word, i) => text(left - 10, 72 + 34 * i, word, { "text-anchor": "end" })), ...cells);
   },

@@ -1,8 +1,8 @@
-// The layers, one after the other: all occurrences are one point, then they part and take their colours.
+// The stops, one after the other: all occurrences are one point, then they move apart and take their colours.
 
 import { $ } from "./dom.js";
 
-const STEP = 1300; // milliseconds a layer
+const STEP = 1300; // milliseconds a stop
 
 let timer = 0;
 

@@ -1,7 +1,7 @@
 // What the page asks about its sentence.
 
 import { ask } from "./api.js";
-import { state, weights } from "./state.js";
+import { nearBySense, state, weights } from "./state.js";
 
 export const askModels = async () => (await ask("models", "/models")).models;
 
@@ -16,9 +16,9 @@ export const askSenses = (place) => ask("senses", "/senses", { model: state.mode
 // The same word in the other sentence.
 export const askThere = (tokens, position) => ask("there", "/senses", { model: state.model, tokens, position });
 
-// Where there are none, the answer may say why.
+// The answer may say why there are none, or how they were compared.
 export const askNear = (place, same = state.same) =>
-  ask("near", "/neighbours", { model: state.model, ...place, mix: weights(), same_word: same, k: 10 });
+  ask("near", "/neighbours", { model: state.model, ...place, ...(same && nearBySense() ? { by: "sense" } : { mix: weights() }), same_word: same, k: 10 });
 
 export async function askSubstitutes(model, place) {
   const directions = model.bidirectional ? ["forward", "both", "backward"] : ["forward"];

@@ -4,7 +4,7 @@ export const state = {
   model: "", // name
   text: "",
   word: null, // number of the token
-  layer: "", // "0", "1", … or "mix"; the top one unless chosen
+  layer: "", // "0", "1", …, "sense" or "mix"; "sense" unless chosen
   mix: [], // one weight for each layer, together 1
   same: true, // nearest occurrences of the same word only
   second: "",
@@ -38,11 +38,17 @@ export function writeAddress(step) {
   else history.replaceState(null, "", address);
 }
 
-// The weights of the layers that are shown.
+// Sense has no vectors of its own: what compares vectors takes those of the top layer there.
+export const vectorLayer = () => (state.layer === "sense" ? String(state.mix.length - 1) : state.layer);
+
+// The weights of the layers whose vectors are compared.
 export function weights() {
-  return state.layer === "mix" ? state.mix : state.mix.map((_, layer) => (String(layer) === state.layer ? 1 : 0));
+  return state.layer === "mix" ? state.mix : state.mix.map((_, layer) => (String(layer) === vectorLayer() ? 1 : 0));
 }
 
+// Contexts tell the senses of one word apart; for any word, the word itself tells more (docs/senses.md).
+export const nearBySense = () => state.layer === "sense" && state.same;
+
 export function layerName(layer = state.layer) {
-  return layer === "mix" ? "the mix" : `layer ${layer}`;
+  return { mix: "the mix", sense: "sense" }[layer] ?? `layer ${layer}`;
 }

@@ -1,4 +1,4 @@
-// The words of the sentence as buttons, with two bars under each: how surprising it is, read forward and backward.
+// The words of the sentence as buttons, with two bars under each: its surprisal, forward and backward.
 
 import { $, direction, make } from "./dom.js";
 import { state } from "./state.js";
@@ -29,7 +29,7 @@ export function surprisesOf({ tokens, forward, backward, unknown }) {
 }
 
 function said({ unknown, ahead, back }) {
-  if (unknown) return "not in the vocabulary of the model, so no surprise can be told";
+  if (unknown) return "not in the vocabulary, so it has no surprisal";
   return [ahead !== null && `${ahead.toFixed(1)} bits forward`, back !== null && `${back.toFixed(1)} backward`].filter(Boolean).join(", ");
 }
 

@@ -16,5 +16,5 @@ export function startTheme() {
 
 function show(name) {
   document.documentElement.dataset.theme = name;
-  $("#theme").replaceChildren(make("span", { class: "wide" }, "Theme: "), name);
+  $("#theme").replaceChildren(make("span", { class: "wide" }, "Theme: "), make("span", { class: "narrow", "aria-hidden": "true" }, "◐ "), name);
 }

@@ -23,11 +23,11 @@ export async function reach(path, fields, { signal }) {
 }
 
 async function typed(path, fields, model) {
-  if (!model.reads) return { error: "this site has no server, so it knows its own sentences only; to ask about any: pip install polyseme, then polyseme serve" };
+  if (!model.reads) return { error: "this site has no server, so it knows only its own sentences; for others, install polyseme and run polyseme serve" };
   try {
     return await answerTyped(path, fields, read, model);
   } catch (error) {
-    return { error: `the model did not come into this browser (${error.message}); the words below work without it` };
+    return { error: `the model could not be loaded (${error.message}); the words below work without it` };
   }
 }
 
@@ -37,7 +37,7 @@ async function recorded(path, fields) {
   const [sentence, name] = {
     "/score": () => [fields.texts[0], `score|${fields.texts[0]}`],
     "/senses": () => [fields.tokens.join(" "), `senses|${place}`],
-    "/neighbours": () => [fields.tokens.join(" "), `neighbours|${place}|${layerOf(fields.mix)}|${fields.same_word}`],
+    "/neighbours": () => [fields.tokens.join(" "), `neighbours|${place}|${layerOf(fields)}|${fields.same_word}`],
     "/substitutes": () => [fields.tokens.join(" "), `substitutes|${place}|${fields.direction}`],
     "/similarity": () => [fields.first, `similarity|${fields.first}|${fields.second}`],
   }[path]?.() ?? [];
@@ -48,8 +48,9 @@ async function recorded(path, fields) {
   return answer?.like ? { ...answers[answer.like], ...answer } : answer;
 }
 
-// "0", "1", …, "mix" for equal weights; any other mix is not recorded.
-function layerOf(mix) {
+// "0", "1", …, "sense", "mix" for equal weights; any other mix is not recorded.
+function layerOf({ mix, by }) {
+  if (by === "sense") return "sense";
   const ones = mix.filter((weight) => weight > 0.999).length;
   if (ones === 1) return String(mix.findIndex((weight) => weight > 0.999));
   return mix.every((weight) => Math.abs(weight - 1 / mix.length) < 0.005) ? "mix" : "other";

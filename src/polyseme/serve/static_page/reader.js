@@ -33,8 +33,8 @@ function fail(event) {
 const say = (words) => tell((said = words));
 
 function sentence({ come, bytes }) {
-  if (come >= bytes) return "The model is there; it reads your sentence …";
-  return `To read your sentence, the model comes into your browser: ${megabytes(come)} of ${megabytes(bytes)} MB …`;
+  if (come >= bytes) return "The model is loaded. It reads your sentence …";
+  return `Loading the model into your browser to read your sentence: ${megabytes(come)} of ${megabytes(bytes)} MB …`;
 }
 
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1);

@@ -6,9 +6,10 @@
 import { fetchArrays } from "./arrays.js";
 import { askModel } from "./reader.js";
 
-const NO_SOFTMAX = "The model in this page reads sentences but does not predict words: that part of it is too large to send. For any sentence: pip install polyseme, then polyseme serve.";
+const NO_SOFTMAX = "The model in this page reads sentences but does not predict words: the part that does is too large to download. For substitutes of any word, install polyseme and run polyseme serve.";
 const OWN_WORDS = "This site has the occurrences of its own words only.";
-const NOTHING = { total: 0, here: null, group: null, points: [], groups: [], names: [], clearest: [], same: [], cross: [], occurrences: [] };
+const TOP_LAYER = "Sense needs substitutes, and the model in this page has none. So this list compares the top layer.";
+const NOTHING = { total: 0, here: null, group: null, sense: null, points: [], groups: [], names: [], clearest: [], same: [], cross: [], occurrences: [] };
 
 // read: a file of the site; model: its entry in models.json
 export async function answerTyped(path, fields, read, model) {
@@ -36,18 +37,27 @@ async function senses(site, { tokens, position }) {
   if (!known) return { word: tokens[position], ...NOTHING };
   const layers = await askModel(site.asked, "read", tokens);
   const here = layers.map((layer, number) => known.place(rowOf(layer, position, site), number));
-  return { ...known.map, word: tokens[position], here, group: await groupOf(site, known, layers, tokens, position) };
+  const group = await groupOf(site, known, layers, tokens, position);
+  return { ...known.map, word: tokens[position], here, group, sense: { ...known.map.sense, here: middleOf(known.map, group) } };
 }
 
-async function neighbours(site, { tokens, position, mix, same_word: same, k }) {
+// By sense, a sentence without substitutes has no place of its own: it is shown in the middle of its group.
+function middleOf({ groups, sense: { points } }, group) {
+  const members = points.filter((_, number) => groups[number] === group);
+  return [0, 1].map((axis) => members.reduce((total, point) => total + point[axis], 0) / members.length);
+}
+
+async function neighbours(site, { tokens, position, mix, by, same_word: same, k }) {
   if (!same) return { neighbours: [], why: OWN_WORDS };
   const known = await occurrencesOf(site, tokens[position]);
   if (!known) return { neighbours: [] };
   const layers = await askModel(site.asked, "read", tokens);
-  const here = mixed(layers.map((layer) => rowOf(layer, position, site)), mix);
-  const found = known.map.occurrences.map((one, number) => ({ ...one, similarity: cosine(here, mixed(known.layersOf(number), mix)) }));
+  const weights = by === "sense" ? layers.map((_, layer) => (layer === layers.length - 1 ? 1 : 0)) : mix;
+  const here = mixed(layers.map((layer) => rowOf(layer, position, site)), weights);
+  const found = known.map.occurrences.map((one, number) => ({ ...one, similarity: cosine(here, mixed(known.layersOf(number), weights)) }));
   const itself = squeezed(tokens.join(""));
-  return { neighbours: found.filter((one) => squeezed(one.text) !== itself).sort((a, b) => b.similarity - a.similarity).slice(0, k) };
+  const nearest = found.filter((one) => squeezed(one.text) !== itself).sort((a, b) => b.similarity - a.similarity).slice(0, k);
+  return by === "sense" ? { neighbours: nearest, why: TOP_LAYER } : { neighbours: nearest };
 }
 
 async function similarity(site, { first, second, mix }) {
