@@ -11,7 +11,8 @@ of the shipped text is made, and every labelled sentence is put into the group t
 A word is shown if at least RIGHT of its sentences are right and FIT of the names fit; the best come first. The two
 sentences that are shown are the clearest of each sense, and both must be right. What was found is written beside the
 figures in results/explorer_examples.json. The figures choose examples; they are no measure of a model, because the best
-of sixty words are shown.
+of sixty words are shown. map_precision.py says how well the map itself separates the senses, of all words and of those
+that are shown; that goes into docs/serve.md.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from typing import Any
 
 import numpy as np
 
+from map_precision import OnTheMap, place_labelled, summarize, write_rows
+from pages import fill_in
 from polyseme.elmo import Elmo
 from polyseme.formats.detect import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place
 from polyseme.prepared_text import read_target
-from polyseme.senses.labelled import AmbiguousWord, read_senses
+from polyseme.senses.labelled import AmbiguousWord, read_senses, split_halves
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import SenseMap, map_occurrences
 from polyseme.senses.shipped import shipped_text
-from polyseme.senses.uses import read_uses
+from polyseme.senses.uses import Uses, read_uses
 from polyseme.text.tokenization import language_code
 
 ROOT = Path(__file__).parents[1]
@@ -67,10 +70,9 @@ class Tried:
         return self.right >= RIGHT and self.fit >= FIT
 
 
-def try_word(elmo: Elmo, word: AmbiguousWord, found: SenseMap) -> Tried | None:
+def try_word(elmo: Elmo, word: AmbiguousWord, uses: Uses, found: SenseMap) -> Tried | None:
     """Put the labelled sentences into the groups of a map; None where two senses get no two groups."""
     lexicon = lexicon_or_none(elmo)
-    uses = read_uses(elmo, [find_place(elmo, text) for text in word.sentences], lexicon)
     alike = uses.similarities(found.uses, "sense")  # [8, n]
     sizes = np.bincount(found.labels)
     means = np.stack([np.bincount(found.labels, row) / sizes for row in alike])  # [8, groups]
@@ -107,21 +109,32 @@ def _fits(substitutes: Any, number: int, names: dict[str, tuple[str, ...]], sens
     return weigh[sense] > max(weight for one, weight in weigh.items() if one != sense)
 
 
-def try_words(elmo: Elmo) -> list[Tried]:
-    """All words of the model's language that can be shown, the best first."""
+def try_words(elmo: Elmo) -> tuple[list[Tried], dict[str, OnTheMap]]:
+    """The words of the model's language that can be shown, the best first; and every word on its map."""
     lang = language_code(elmo.lang)
     text = shipped_text(lang)
     assert text is not None
     index = Index.in_memory(elmo, text.read_text(encoding="utf-8").splitlines())
-    tried = []
+    tried, placed = [], {}
     for word in read_senses(lang=lang):
-        place = find_place(elmo, word.sentences[0])
-        token = place.tokens[place.begin]
+        places = [find_place(elmo, text) for text in word.sentences]
+        token = places[0].tokens[places[0].begin]
         occurrences = index.occurrences(token)
         if len(occurrences) >= FEWEST and lexicon_or_none(elmo) is not None:
-            found = try_word(elmo, word, map_occurrences(elmo, token, occurrences))
-            tried += [found] if found is not None else []
-    return sorted(tried, key=lambda one: (-one.right * one.fit, one.occurrences < MANY, -one.margin))
+            uses, found = read_uses(elmo, places, lexicon_or_none(elmo)), map_occurrences(elmo, token, occurrences)
+            placed[word.word] = place_labelled(word.word, word.senses, uses, found)
+            one = try_word(elmo, word, uses, found)
+            tried += [one] if one is not None else []
+    return sorted(tried, key=lambda one: (-one.right * one.fit, one.occurrences < MANY, -one.margin)), placed
+
+
+def on_the_map(lang: str, placed: dict[str, OnTheMap], shown: Sequence[Tried]) -> dict[str, Any]:
+    """Of the words that nothing was chosen on, and of those that are shown."""
+    _, reporting = split_halves(read_senses(lang=lang))
+    return {
+        "reporting": summarize([placed[word.word] for word in reporting if word.word in placed]),
+        "shown": summarize([placed[one.word] for one in shown]),
+    }
 
 
 def as_example(one: Tried) -> dict[str, Any]:
@@ -146,12 +159,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for model in [chosen.only] if chosen.only else bundled_models():
         elmo = Elmo.from_pretrained(model)
-        tried = try_words(elmo)
+        tried, placed = try_words(elmo)
         passed = [one for one in tried if one.passes] or tried[:1]
         results[language_code(elmo.lang)] = {
             "fingerprint": elmo.stored.fingerprint(),
             "words_tried": len(tried),
             "words_that_pass": sum(one.passes for one in tried),
+            "on_the_map": on_the_map(language_code(elmo.lang), placed, passed[:SHOWN]),
             "shown": [as_example(one) for one in passed[:SHOWN]],
             "tried": [
                 {"word": one.word, "right": one.right, "fit": one.fit, "margin": one.margin, "names": one.names}
@@ -162,6 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for path, content in ((RESULTS, json.dumps(results, ensure_ascii=False, indent=1) + "\n"), (PAGE, "")):
         with replace_when_complete(path) as file:
             file.write((content or page_of({lang: one["shown"] for lang, one in results.items()})).encode())
+    fill_in("serve.md", "map", write_rows(results))
 
 
 if __name__ == "__main__":
