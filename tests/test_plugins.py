@@ -33,7 +33,7 @@ def test_a_package_that_fails_is_named_with_its_reason(install: Install, source:
     with pytest.raises(PluginError) as refused:
         load_added("polyseme.tokenizers", "thing")
     assert str(refused.value) == (
-        f"the tokeniser 'thing' of the package a-package 1.0 cannot be used ({reason}); update or uninstall it"
+        f"the tokenizer 'thing' of the package a-package 1.0 cannot be used ({reason}); update or uninstall it"
     )
 
 

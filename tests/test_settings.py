@@ -123,7 +123,10 @@ def test_a_name_that_occurs_twice_is_written_out() -> None:
         first: Optimizer = field(default_factory=Optimizer)
         second: Optimizer = field(default_factory=Optimizer)
 
-    assert refusal(lambda: with_changes(Two(), ["rate=1"])) == "'rate' could be first.rate or second.rate; write it out"
+    assert (
+        refusal(lambda: with_changes(Two(), ["rate=1"]))
+        == "'rate' could be first.rate or second.rate; give the full name"
+    )
 
 
 def test_changes_are_judged_together() -> None:

@@ -17,7 +17,7 @@ from polyseme.errors import PluginError
 
 Group = Literal["polyseme.tasks", "polyseme.formats", "polyseme.tokenizers"]
 
-_WHAT = {"polyseme.tasks": "task", "polyseme.formats": "format", "polyseme.tokenizers": "tokeniser"}
+_WHAT = {"polyseme.tasks": "task", "polyseme.formats": "format", "polyseme.tokenizers": "tokenizer"}
 
 
 @cache

@@ -88,7 +88,7 @@ def test_a_word_that_is_not_there_is_said_to_be_so(index: Index) -> None:
 
 def test_an_unfinished_index_is_not_overwritten(index: Index) -> None:
     said = polyseme("index", str(TOY_TEXT), "--out", "index", "--model", str(toy_model()), code=1).stderr
-    assert "index exists already" in said
+    assert "index already exists" in said
     arguments = ("index", str(TOY_TEXT), "--out", "index", "--model", str(toy_model()), "--layers", "0,2", "--resume")
     assert polyseme(*arguments, "--quiet").stderr == ""
 

@@ -84,7 +84,7 @@ def test_a_killed_process_is_noticed_and_the_job_goes_on(text: Path, whole: byte
 def test_another_number_of_processes_cannot_go_on(text: Path) -> None:
     out = text.with_name("out.h5")
     (parts_folder(out) / "1-of-4").mkdir(parents=True)
-    with pytest.raises(JobError, match="begun with --processes 4"):
+    with pytest.raises(JobError, match="started with --processes 4"):
         embed_in_processes([text], out, load_tiny, processes=2, resume=True)
 
 

@@ -60,7 +60,7 @@ def test_one_value_changes() -> None:
         ("budget.tokens=0", "budget.tokens is 0, but should be a whole number of at least 1"),
         ("budget.patience=0", "budget.patience is 0, but should be a whole number of at least 1"),
         ("model=small", "a recipe has no 'model'; it has: name, dropout"),
-        ("tokens=5", "'tokens' could be text.tokens or budget.tokens; write it out"),
+        ("tokens=5", "'tokens' could be text.tokens or budget.tokens; give the full name"),
         ("softmax.share_words=true", "softmax.share_words needs model.input = 'words'"),
         ("rate", "--set takes key=value"),
     ],

@@ -46,7 +46,7 @@ def test_several_test_sets_do_not_stop_a_training(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_or_twice_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="not a folder"):
         find_data(tmp_path / "nowhere")
     there = folder(tmp_path, "a-train.txt", "b-train.txt", "notes.txt")
     with pytest.raises(InputError, match=r"a-train.txt, b-train.txt; keep one, or name both: --train and --dev"):

@@ -114,9 +114,9 @@ def test_compressed_files_are_read_in_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a O\nb O\nc X-PER\n", "line 3: 'X-PER' is no tag"),
+        ("a O\nb O\nc X-PER\n", "line 3: 'X-PER' is not a tag"),
         ("a O\nb\n", "line 2 has 1 columns"),
-        ("just words\nwithout tags\n", "line 1: 'words' is no tag"),
+        ("just words\nwithout tags\n", "line 1: 'words' is not a tag"),
         ("one\ntwo\n", "line 1: expected a word and its tag"),
         ("a O\n\nb B-X\nc I-Y\n", "line 4: the tag 'I-Y' cannot follow 'B-X' in IOB2"),
         (

@@ -267,7 +267,7 @@ def test_what_is_not_what_it_says_gets_a_sentence(
 def test_a_truncated_file_is_refused(tmp_path: Path, suffix: str) -> None:
     whole = COMPRESS[suffix]("".join(f"line {i * 7919 % 1013}\n" for i in range(5000)).encode())
     for kept in (len(whole) - 1, len(whole) // 2):
-        assert "cut off" in refusal(write(tmp_path / f"a.txt{suffix}", whole[:kept]))
+        assert "it is truncated" in refusal(write(tmp_path / f"a.txt{suffix}", whole[:kept]))
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_promise_that_is_broken_is_told(sentence: Sentence, fact: str) -> None
     def broken(text: str) -> list[Sentence]:
         return [sentence]
 
-    with pytest.raises(ConfigError, match=rf"the tokeniser .*broken gave {fact}"):
+    with pytest.raises(ConfigError, match=rf"the tokenizer .*broken gave {fact}"):
         split_text("a b\nc d", broken)
 
 

@@ -79,9 +79,9 @@ def test_a_word_that_no_file_can_hold_is_refused(tmp_path: Path, word: str) -> N
     [
         ("a\t1\nb\n", "line 2: either every line has a count"),
         ("a\nb\t1\n", "line 2: either every line has a count"),
-        ("a\tmany\n", "line 1: 'many' is no count"),
-        ("a\t1\t2\n", "line 1: '1\\t2' is no count"),
-        ("a\t-1\n", "line 1: '-1' is no count"),
+        ("a\tmany\n", "line 1: 'many' is not a count"),
+        ("a\t1\t2\n", "line 1: '1\\t2' is not a count"),
+        ("a\t-1\n", "line 1: '-1' is not a count"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, text: str, expected: str) -> None:

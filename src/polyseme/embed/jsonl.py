@@ -37,7 +37,7 @@ def read(path: Path) -> Iterator[Record]:
                 values = np.array(fields.pop("vectors"), fields.pop("dtype")).reshape(fields.pop("shape"))
                 record = from_description(json.dumps(fields), values)
             except (ValueError, KeyError, TypeError):
-                raise InputError(f"{path}, line {number} is not a readable record of polyseme embed") from None
+                raise InputError(f"{path}, line {number} is not a record of polyseme embed that can be read") from None
             yield record
 
 

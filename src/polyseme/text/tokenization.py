@@ -180,7 +180,7 @@ def _length(tokenizer: Tokenizer, sentence: Sentence) -> int:
 
 
 def _refusal(tokenizer: Tokenizer, fact: str) -> ConfigError:
-    return ConfigError(f"the tokeniser {language_name(tokenizer)} gave {fact}")
+    return ConfigError(f"the tokenizer {language_name(tokenizer)} gave {fact}")
 
 
 def known_language(lang: Language) -> Language:

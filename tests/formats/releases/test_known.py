@@ -132,7 +132,7 @@ def test_the_users_own_file_comes_first(home: Path) -> None:
         ("[[release]]\ntitle = 'x'\n", "a release has no name"),
         ("[[release]]\nname = 'x'\nstatus = 'dead'\n", "'status' is unknown; there are: name, title"),
         ("[[release]]\nname = 'x'\naliases = 'y'\n", "aliases is 'y', which has the wrong type"),
-        ("[[release]]\nname = 'x'\nsources = [{ a = 'ftp://x/a' }]\n", "'ftp://x/a' is no address"),
+        ("[[release]]\nname = 'x'\nsources = [{ a = 'ftp://x/a' }]\n", "'ftp://x/a' is not an address"),
         ("[[release]]\nname = 'x'\nsources = [{ '../a' = 'http://x/a' }]\n", "'../a' is not a file name"),
         ("[[release]]\nname = 'x'\nsources = [{}]\n", "a source should be names of files"),
         ("[[release]]\nname = 'x'\nchecksums = { a = 'sha256:12' }\n", "the checksum of a is 'sha256:12'"),

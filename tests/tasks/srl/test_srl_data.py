@@ -103,7 +103,7 @@ def test_any_frames_survive_writing_and_reading(
         ("a\tx\t-\tB-A0\nb\tx\tgo\tB-V\n", "line 1: no column"),
         ("\n\n", "no sentence"),
         (CONLL_2012.replace("(V*)\t*\t-", "(ARG2*)\t*\t-"), "line 2: a column of roles in this sentence has no V"),
-        (CONLL_2012.replace("(V*)\t*\t-", "B-V\t*\t-"), "line 3: 'B-V' is no role"),
+        (CONLL_2012.replace("(V*)\t*\t-", "B-V\t*\t-"), "line 3: 'B-V' is not a role"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
