@@ -17,16 +17,16 @@ from polyseme.prepared_text import split_at_target
 WIDTH, HEIGHT, EDGE = 340, 250, 22  # of both pictures
 
 LEAD = (
-    "A forward and a backward language model read a sentence; what they think at a word is its vector there. These "
-    "words mean two things each."
+    "A forward and a backward language model read a sentence. Their hidden states at a word are its vector there. Each "
+    "of these words has two meanings."
 )
 NOTES = (
-    "Every point of a map is the word in one sentence; point at it to read the sentence. The map shows how alike they "
-    "are by sense, turned so that most of the differences between the numbered sentences lie in the plane.",
-    "Layer 0 knows the word alone, so its vectors are equal in every sentence, and their cosine is 1.",
-    "Where the word is used like this is found by what stands around it: the words that could stand in its place, the "
-    "states that predict them, and the rest of the sentence. A place is shown under the sentence that it is more like.",
-    "The text and the sentences come with polyseme, in polyseme/senses/data; its README says where they are from.",
+    "Every point of a map is the word in one sentence; point at it to read the sentence. The map shows how similar "
+    "they are by sense, rotated to show the differences between the numbered sentences as far as possible.",
+    "Layer 0 sees only the word, so its vectors are equal in every sentence, and their cosine is 1.",
+    "Similar uses are found by their context: the words that could stand in this place, the states that predict them, "
+    "and the rest of the sentence. A use is shown under the sentence that it resembles more.",
+    "The text and the sentences come with polyseme, in polyseme/senses/data; its README lists their sources.",
 )
 
 STYLE = """
