@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 import torch
 from hypothesis import given
@@ -91,3 +94,22 @@ def test_rows_of_the_same_sequence() -> None:
     assert rows_before([3, 3, 1]).tolist() == [0, 1, 2, 3]
     assert last_rows([3, 3, 1]).tolist() == [6, 4, 5]
     assert rows_before([2]).tolist() == []
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["kernel, where there is one", "PyTorch"])
+@pytest.mark.parametrize("projection", [16, 32], ids=["projected", "not projected"])
+@pytest.mark.parametrize("trained", [True, False], ids=["after the gradients", "without gradients"])
+def test_outputs_are_freed_without_the_garbage_collector(projection: int, trained: bool, dtype: torch.dtype) -> None:
+    """A cycle of references would hold the tensors of thousands of steps until the collector comes round."""
+    lstm = an_lstm(projection, 32, (3.0, 3.0)).to(dtype)
+    x = torch.randn(5, projection, dtype=dtype, requires_grad=True)
+    gc.disable()
+    try:
+        y, _ = run_packed(lstm, x, [3, 2], CellState(torch.zeros_like(x[:3]), torch.zeros(3, 32, dtype=dtype)))
+        if trained:
+            torch.autograd.grad(y.sum(), [x, *lstm.parameters()])
+        freed = weakref.ref(y)
+        del y
+        assert freed() is None
+    finally:
+        gc.enable()

@@ -22,9 +22,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from polyseme.nn.lstm import CellState, ProjectedLSTM
-from polyseme.nn.lstm_kernel import KernelLSTM, takes_lstm
 from polyseme.nn.precision import Products
-from polyseme.nn.training_kernel import training_kernel
+from polyseme.nn.training_kernel import KernelLSTM, takes_lstm, training_kernel
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -87,9 +86,11 @@ class _PackedLSTM(torch.autograd.Function):
                     new_h.clamp_(-projection_clip, projection_clip)
             h, c = new_h, new_c
 
-        # Kept as attributes, not saved for backward: the gates are overwritten there, once.
+        # Kept as attributes, not saved for backward: the gates are overwritten there, once. Only the output has to be
+        # saved: as an attribute it would keep itself alive, because it holds on to ctx.
+        ctx.save_for_backward(y)
         ctx.weights = input_weight, state_weight, projection
-        ctx.kept = x, gates, cells, tanh_cells, hidden, y
+        ctx.kept = x, gates, cells, tanh_cells, None if projection is None else hidden
         ctx.start, ctx.sizes, ctx.clips, ctx.products = start, sizes, clips, products
         last = last_rows(sizes).to(x.device)
         final_h, final_c = y[last], cells[last]
@@ -100,7 +101,8 @@ class _PackedLSTM(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_y: Tensor, _grad_h: Tensor, _grad_c: Tensor) -> tuple[Tensor | None, ...]:
         input_weight, state_weight, projection = ctx.weights
-        x, gates, cells, tanh_cells, hidden, y = ctx.kept
+        x, gates, cells, tanh_cells, hidden = ctx.kept
+        (y,) = ctx.saved_tensors
         sizes, products = ctx.sizes, ctx.products
         state_weight_t = state_weight.t().contiguous()  # [4H, D]
         projection_t = None if projection is None else projection.t().contiguous()  # [D, H]
