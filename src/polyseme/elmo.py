@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args, overload
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.encoding import Encoding, Floats
-from polyseme.engine.state import ReadingState
+from polyseme.engine.bilm_reader import ReadingState
 from polyseme.engine.weights import Precision
 from polyseme.errors import ConfigError, FormatError, InputError
 from polyseme.extras import need_torch
@@ -323,7 +323,7 @@ class Elmo:
 
         They are units of the model: morphemes, if its card says ``unit: morpheme``.
         """
-        from polyseme.lm.substitution import substitutes
+        from polyseme.lm.lexicon import substitutes
 
         return substitutes(self, text, k, direction=direction, exclude_original=exclude_original)
 

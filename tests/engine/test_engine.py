@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from helpers.random_models import SMALL, TOKENS, configs, random_model, sentences
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.embed.estimate import peak_memory
+from polyseme.engine.bilm_reader import ReadingState
 from polyseme.engine.engine import Engine
-from polyseme.engine.state import ReadingState
 from polyseme.errors import ConfigError, InputError
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import Work

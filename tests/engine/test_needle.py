@@ -9,8 +9,8 @@ import pytest
 
 from helpers.random_models import random_model
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
+from polyseme.engine.bilm_reader import ReadingState
 from polyseme.engine.engine import Engine
-from polyseme.engine.state import ReadingState
 from polyseme.engine.weights import PRECISIONS, Precision
 
 BYTES = CharacterConfig(alphabet=261, filters=((1, 16), (2, 16), (3, 32)), highways=1)

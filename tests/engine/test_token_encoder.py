@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.random_models import TOKENS, configs, random_model
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.engine.compiled_tokens import CompiledTokenEncoder
+from polyseme.engine.compiled import CompiledTokenEncoder
 from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.weights import token_weights
 from polyseme.formats.model import StoredModel

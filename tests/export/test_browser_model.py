@@ -16,8 +16,15 @@ from safetensors.numpy import load
 from helpers.small_models import SMALL, small_model
 from polyseme.bilm_config import WordConfig
 from polyseme.elmo import Elmo
-from polyseme.export.browser_model import BLOCK, describe_model, pack_model, quantise, why_not
-from polyseme.export.browser_splitting import describe_splitting, tagger_tables
+from polyseme.export.browser_model import (
+    BLOCK,
+    describe_model,
+    describe_splitting,
+    pack_model,
+    quantise,
+    tagger_tables,
+    why_not,
+)
 
 
 @given(arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(1, 40)), elements=st.floats(-8, 8, width=16)))

@@ -10,8 +10,7 @@ import pytest
 from helpers.command_line import polyseme, toy_model
 from helpers.tiny_models import tiny_elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.export.static_vectors import corpus_averages, read_words, token_layer_vectors
-from polyseme.export.word2vec_files import write_vectors
+from polyseme.export.static_vectors import corpus_averages, read_words, token_layer_vectors, write_vectors
 
 WORDS = ["bank", "Straße", "은행"]
 

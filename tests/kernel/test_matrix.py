@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.kernel_libraries import every_library, same_bits
-from polyseme.engine.compiled_tokens import CompiledLinear
+from polyseme.engine.compiled import CompiledLinear
 from polyseme.engine.weights import LinearWeights
 from polyseme.kernel.library import Library
 from polyseme.kernel.matrix import Kind, aligned, pack, round_columns

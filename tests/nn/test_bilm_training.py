@@ -10,8 +10,7 @@ import torch
 from helpers.random_models import SMALL, random_model
 from polyseme.bilm_config import BiLMConfig
 from polyseme.nn import bilm as module
-from polyseme.nn.bilm import BiLM, BiLMState
-from polyseme.nn.packing import Packing
+from polyseme.nn.bilm import BiLM, BiLMState, Packing
 
 SENTENCES = [["the", "cat"], [], ["naïve", "日本語", "a", "the"], ["cat"]]
 CHANGES: list[dict[str, Any]] = [

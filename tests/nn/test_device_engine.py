@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from helpers.random_models import TOKENS, random_model
+from polyseme.engine.bilm_reader import ReadingState
 from polyseme.engine.engine import Engine
-from polyseme.engine.state import ReadingState
 from polyseme.jobs.progress import Work
 from polyseme.nn.device_engine import DeviceEngine
 

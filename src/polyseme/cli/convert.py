@@ -82,8 +82,8 @@ def _save_bilm_tf(model: StoredModel, folder: Path, vocabulary: Path | None) -> 
     if vocabulary is None:
         save_bilm_tf(model, folder)
         return
-    from polyseme.engine.word_table import write_word_table
     from polyseme.errors import InputError
+    from polyseme.export.static_vectors import write_word_table
     from polyseme.text.vocabulary import BEGIN, END
 
     if not vocabulary.is_file():

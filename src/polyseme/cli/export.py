@@ -55,7 +55,7 @@ def export(
         write_onnx(elmo.stored, onnx)
         _tell(f"wrote {onnx}", quiet)
     if static is not None:
-        from polyseme.export.word2vec_files import check_suffix, write_vectors
+        from polyseme.export.static_vectors import check_suffix, write_vectors
 
         check_suffix(out)
         found = _vectors(elmo, static, corpus, field)

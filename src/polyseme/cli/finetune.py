@@ -10,8 +10,7 @@ import typer
 
 from polyseme.cli.bars import is_first_process
 from polyseme.cli.launch import share_out
-from polyseme.cli.option_groups import RunOptions, with_groups
-from polyseme.cli.options import ModelArgument
+from polyseme.cli.options import ModelArgument, RunOptions, with_groups
 from polyseme.cli.pretrain import shown_run
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 

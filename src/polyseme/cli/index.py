@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from polyseme.cli.bars import resumable
-from polyseme.cli.option_groups import ReadingOptions, with_groups
-from polyseme.cli.options import Device, Overwrite, Quiet, Threads, from_everywhere
+from polyseme.cli.options import Device, Overwrite, Quiet, ReadingOptions, Threads, from_everywhere, with_groups
 
 
 @with_groups

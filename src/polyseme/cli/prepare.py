@@ -12,8 +12,7 @@ import typer
 from polyseme.cli.options import Field, Overwrite, Quiet
 
 if TYPE_CHECKING:
-    from polyseme.pretrain.corpus.corpus import CorpusMeta
-    from polyseme.pretrain.corpus.statistics import CorpusStatistics
+    from polyseme.pretrain.corpus.corpus import CorpusMeta, CorpusStatistics
 
 
 def prepare(
@@ -57,9 +56,8 @@ def prepare(
 
       polyseme prepare corpus --stats
     """
-    from polyseme.pretrain.corpus.corpus import open_corpus
+    from polyseme.pretrain.corpus.corpus import describe, open_corpus
     from polyseme.pretrain.corpus.preparation import prepare as write_corpus
-    from polyseme.pretrain.corpus.statistics import describe
 
     if out is None:
         folder = _only_folder(corpus, stats)

@@ -8,7 +8,7 @@ import typer
 
 from polyseme.cli.bars import is_first_process
 from polyseme.cli.launch import share_out
-from polyseme.cli.option_groups import RunOptions, with_groups
+from polyseme.cli.options import RunOptions, with_groups
 
 if TYPE_CHECKING:
     from polyseme.lm.likelihood import Likelihood

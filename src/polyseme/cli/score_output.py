@@ -14,8 +14,7 @@ from polyseme.cli.printing import bar, escaped, new_table, print_table, print_ts
 from polyseme.text.vocabulary import BEGIN, END
 
 if TYPE_CHECKING:
-    from polyseme.lm.scored_words import ScoredWord
-    from polyseme.lm.scoring import Doubles, Score
+    from polyseme.lm.scoring import Doubles, Score, ScoredWord
 
 #: Texts by their id.
 Scored = Iterator[tuple[str, "Score"]]

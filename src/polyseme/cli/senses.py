@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyseme.cli.bars import shown_progress
-from polyseme.cli.option_groups import ReadingOptions, with_groups
-from polyseme.cli.options import Overwrite, Quiet, keep_existing
+from polyseme.cli.options import Overwrite, Quiet, ReadingOptions, keep_existing, with_groups
 from polyseme.cli.printing import on_terminal, print_tsv
 
 if TYPE_CHECKING:

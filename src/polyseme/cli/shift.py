@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyseme.cli.bars import resumable
-from polyseme.cli.option_groups import ReadingOptions, with_groups
-from polyseme.cli.options import Overwrite, Quiet, keep_existing
+from polyseme.cli.options import Overwrite, Quiet, ReadingOptions, keep_existing, with_groups
 from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
 
 if TYPE_CHECKING:

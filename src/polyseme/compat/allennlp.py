@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from polyseme.compat.elmo_embedder import ElmoEmbedder as ElmoEmbedder
     from polyseme.compat.elmo_module import Elmo as Elmo
     from polyseme.compat.elmo_module import ElmoTokenEmbedder as ElmoTokenEmbedder
+    from polyseme.compat.elmo_module import ScalarMix as ScalarMix
     from polyseme.compat.elmo_module import batch_to_ids as batch_to_ids
-    from polyseme.compat.scalar_mix import ScalarMix as ScalarMix
 
 _HOME = {
     "polyseme.compat.elmo_bilm": ("_ElmoBiLm",),
     "polyseme.compat.elmo_characters": ("ConfigurationError", "ELMoCharacterMapper"),
     "polyseme.compat.elmo_embedder": ("ElmoEmbedder",),
-    "polyseme.compat.elmo_module": ("Elmo", "ElmoTokenEmbedder", "batch_to_ids"),
-    "polyseme.compat.scalar_mix": ("ScalarMix",),
+    "polyseme.compat.elmo_module": ("Elmo", "ElmoTokenEmbedder", "ScalarMix", "batch_to_ids"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.compat.as_spelled import AsSpelled
-from polyseme.compat.carried import CarriedReading
-from polyseme.engine.word_table import write_word_table
+from polyseme.compat.carried import AsSpelled, CarriedReading
+from polyseme.export.static_vectors import write_word_table
 from polyseme.formats.bilm_tf import read_vocabulary, special_tokens, tf_indexer
 from polyseme.formats.detect import load
 from polyseme.formats.hdf5_file import written_hdf5

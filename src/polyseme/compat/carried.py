@@ -1,4 +1,7 @@
-"""Batches are read as the original programs read them: a row starts where the same row of the last batch ended."""
+"""Batches are read as the original programs read them: a row starts where the same row of the last batch ended.
+
+Tokens are read by the code points that they are given in, composed or not.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.compat.as_spelled import AsSpelled
+from polyseme.engine.bilm_reader import ReadingState
 from polyseme.engine.engine import Engine
-from polyseme.engine.state import ReadingState
 from polyseme.formats.model import StoredModel
+from polyseme.text.indexing import Indexer
 
 if TYPE_CHECKING:
     from polyseme.nn.device_engine import DeviceEngine
 
 Floats = npt.NDArray[np.float32]
+
+
+class AsSpelled(Indexer):
+    """An indexer that composes nothing: "é" and "e" with an accent are two tokens, as in the originals."""
+
+    __slots__ = ()
+
+    def row(self, token: str) -> list[int]:
+        ids = [self.words.id(token)] if self.words else []
+        return ids + self.characters.row(token) if self.characters else ids
 
 
 class CarriedReading:

@@ -7,27 +7,29 @@ The work is done by the kernel; where there is none, by numpy.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingJob, ReadingRequest
-from polyseme.engine.blas import one_blas_thread
-from polyseme.engine.compiled import CompiledDirection
-from polyseme.engine.compiled_tokens import CompiledTokenEncoder
+from polyseme.engine.compiled import CompiledDirection, CompiledTokenEncoder
 from polyseme.engine.plan import plan_batches
-from polyseme.engine.pool import Job, Pool, check_threads
+from polyseme.engine.pool import Job, Pool, blas_names, check_threads, one_blas_thread, usable_cores
 from polyseme.engine.recurrence import Direction
 from polyseme.engine.token_encoder import TokenEncoder
 from polyseme.engine.token_rows import KEY_BYTES, Boundary, CacheStats, Key, TokenRows
 from polyseme.engine.weights import Precision, check_precision, layer_weights, token_weights
+from polyseme.extras import has_torch
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.progress import Work
-from polyseme.kernel.library import library
+from polyseme.kernel.library import VARIABLE, available, library
 
 Ids = npt.NDArray[np.int64]
 
@@ -156,3 +158,30 @@ class Engine(BiLMReader):
 
     def _quiet(self) -> AbstractContextManager[None]:
         return nullcontext() if self.instruction_set else one_blas_thread()
+
+
+def describe_engine() -> dict[str, Any]:
+    """Plain values, in the order in which they are shown."""
+    kernel = library()
+    return {
+        "engine": f"kernel, {kernel.instruction_set}" if kernel else _without_kernel(),
+        "kernels_here": available(),
+        "threads": usable_cores(),
+        "cores": os.cpu_count(),
+        "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
+        "numpy": f"{version('numpy')}, {', '.join(blas_names()) or 'a BLAS without a name'}",
+        "pytorch": _torch(),
+    }
+
+
+def _without_kernel() -> str:
+    if os.environ.get(VARIABLE) == "off":
+        return f"numpy, because {VARIABLE} is off"
+    return "numpy, because no kernel was compiled for this machine"
+
+
+def _torch() -> str:
+    try:
+        return version("torch") if has_torch() else "not installed; needed to train and on GPUs (the extra train)"
+    except PackageNotFoundError:
+        return "installed"

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.engine.bilm_reader import ReadingJob
-from polyseme.engine.blas import row_products
 from polyseme.engine.plan import Batch, Places
+from polyseme.engine.pool import row_products
 from polyseme.engine.weights import LayerWeights, Precision
 from polyseme.kernel.matrix import round_columns
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.engine.blas import row_products
+from polyseme.engine.pool import row_products
 from polyseme.engine.weights import CharacterWeights, LinearWeights, TokenWeights
 
 Floats = npt.NDArray[np.float32]

@@ -1,6 +1,6 @@
 """A model as two files that a web page can read: what it is, and its weights.
 
-model.json      the network's shape, how a token is spelled, how a text is split
+model.json      the network's shape, how a token is spelled, how a text is split (for splitting.js)
 model.bin       safetensors, packed with gzip: matrices in int8, a scale for each BLOCK of numbers; the rest in float32
 
 serve/static_page/bilm.js computes with them what the engine computes. No softmax goes with it, which is most of a
@@ -10,6 +10,7 @@ model: a page that reads sentences needs their vectors only.
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -19,13 +20,25 @@ from safetensors.numpy import save
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
-from polyseme.export.browser_splitting import describe_splitting, tagger_tables
+from polyseme.export.javascript_regex import javascript_regex
 from polyseme.formats.model import StoredModel
+from polyseme.text import any_language, chinese, english, korean, sentences
 from polyseme.text.characters import ByteScheme
+from polyseme.text.tokenization import BUILT_IN, added_tokenizer
 
 #: Numbers that share a scale. With 32 of them no vector of the bundled models is farther than 1e-3 (cosine) from that
 #: of float32; with a scale for each output of a matrix, some Korean ones are.
 BLOCK = 32
+_WORDS = {
+    "en": english.TOKEN,
+    "ko": korean.TOKEN,
+    "ko-eojeol": korean.TOKEN,
+    "zh": chinese.TOKEN,
+    "protein": re.compile(r"\S"),
+    "whitespace": re.compile(r"\S+"),
+}
+#: Languages whose words, or parts of them, are told by weights.
+_TAGGERS = {"ko": korean, "zh": chinese}
 
 
 def why_not(elmo: Elmo) -> str | None:
@@ -83,3 +96,43 @@ def _spelling(stored: StoredModel) -> dict[str, Any]:
     if isinstance(characters, ByteScheme):
         return found | {"size": characters.max_characters, "specials": dict(characters.specials)}
     return found | {"size": characters.max_characters, "ids": dict(characters.ids)}
+
+
+def describe_splitting(lang: str) -> dict[str, Any] | None:
+    """None for a language that a package adds."""
+    if lang not in BUILT_IN and added_tokenizer(lang) is not None:
+        return None
+    return {
+        "words": javascript_regex(_WORDS.get(lang, any_language.TOKEN)),
+        "halves": english.CONTRACTED if lang == "en" else {},
+        "sentences": None if lang in ("protein", "whitespace") else _sentence_ends(lang),
+        "tagger": _tagger(lang),
+    }
+
+
+def tagger_tables(lang: str) -> dict[str, Any]:
+    """Arrays by name; none for a language without a tagger."""
+    if lang == "zh":
+        with np.load(chinese.TABLES) as arrays:
+            return {f"tagger.{name}": arrays[name] for name in ("lexicon", "weights", "simplified")}
+    if lang == "ko":
+        tables = korean.load_tables()
+        return {"tagger.lexicon": tables.lexicon, "tagger.weights": tables.weights}
+    return {}
+
+
+def _sentence_ends(lang: str) -> dict[str, Any]:
+    return {
+        "spaced": "".join(sorted(sentences.SPACED)),
+        "unspaced": "".join(sorted(sentences.UNSPACED)),
+        "closing": "".join(sorted(sentences.CLOSING)),
+        "emoticon": javascript_regex(sentences.EMOTICON),
+        "polite": javascript_regex(korean.POLITE) if lang.startswith("ko") else None,
+    }
+
+
+def _tagger(lang: str) -> dict[str, Any] | None:
+    if lang not in _TAGGERS:
+        return None
+    classes = [(ord(first), ord(last), code) for first, last, code in _TAGGERS[lang].CLASSES]
+    return {"kind": lang, "classes": classes}

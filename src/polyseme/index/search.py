@@ -2,19 +2,29 @@
 
 A million vectors of 256 numbers are half a gigabyte of float16, read once a query; an approximate index would be built
 longer than it is asked.
+
+What stands around each token is read off the vectors that an index holds anyway. A token's place is the forward state
+of the token before it and the backward state of the token after it (`Encoding.place`), and both are halves of those
+tokens' vectors in the top layer. So places take no room of their own: an index that holds the top layer holds them. At
+the ends of a sentence stand the states of its boundaries, which all sentences share.
+
+    row          n − 1            n            n + 1
+    top layer    [ fwd | bwd ]    [ fwd | bwd ]    [ fwd | bwd ]
+    place of n     ───                                  ───             added: both speak to one softmax
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.encoding import unit
+from polyseme.encoding import Floats, unit
 
-Floats = npt.NDArray[np.floating[Any]]
+AnyFloats = npt.NDArray[np.floating[Any]]
 Rows = npt.NDArray[np.int64]
 
 #: Bytes of float32 that are compared at once.
@@ -29,10 +39,10 @@ class Vectors(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, rows: slice | Rows, /) -> Floats: ...
+    def __getitem__(self, rows: slice | Rows, /) -> AnyFloats: ...
 
 
-def nearest(units: Vectors, query: Floats, k: int, rows: Rows | None = None) -> tuple[Rows, npt.NDArray[np.float32]]:
+def nearest(units: Vectors, query: AnyFloats, k: int, rows: Rows | None = None) -> tuple[Rows, npt.NDArray[np.float32]]:
     """The ``k`` rows of ``units`` [R, W] with the largest cosine to ``query`` [W], and the cosines, largest first.
 
     ``units`` have length one (or zero), in float16 or float32; ``rows`` restricts the search to some of them. Of equal
@@ -46,7 +56,7 @@ def nearest(units: Vectors, query: Floats, k: int, rows: Rows | None = None) -> 
     return best_rows, np.clip(best, -1.0, 1.0)
 
 
-def _blocks(units: Vectors, rows: Rows | None) -> Iterator[tuple[Rows, Floats]]:
+def _blocks(units: Vectors, rows: Rows | None) -> Iterator[tuple[Rows, AnyFloats]]:
     size = max(1, BLOCK_BYTES // (4 * units.shape[1]))
     for start in range(0, len(units) if rows is None else len(rows), size):
         if rows is None:
@@ -63,3 +73,38 @@ def _largest(rows: Rows, cosines: npt.NDArray[np.float32], k: int) -> tuple[Rows
         rows, cosines = rows[kept], cosines[kept]
     order = np.lexsort((rows, -cosines))[:k]
     return rows[order], cosines[order]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPlaces:
+    """The direction of every token's place, computed for the rows that are asked for: ``places[rows]`` → [n, D]."""
+
+    units: npt.NDArray[np.float16]  # [tokens, W] of the top layer
+    norms: npt.NDArray[np.float32]  # [tokens]
+    starts: npt.NDArray[np.uint64]  # [sentences + 1] the first token of each sentence
+    edges: Floats  # [W]: the forward state at the beginning of a sentence, the backward state at its end
+    directions: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.units), self.units.shape[1] // self.directions
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def __getitem__(self, rows: slice | npt.NDArray[np.integer[Any]]) -> Floats:
+        """Each of length one. float32 [n, D]"""
+        numbers = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
+        size = self.shape[1]
+        sentence = np.searchsorted(self.starts, numbers.astype(np.uint64), side="right") - 1
+        first = self.starts[sentence].astype(np.int64) == numbers
+        last = self.starts[sentence + 1].astype(np.int64) == numbers + 1
+        places = np.where(first[:, None], self.edges[:size], self._states(numbers - 1, slice(size)))
+        if self.directions == 2:
+            places += np.where(last[:, None], self.edges[size:], self._states(numbers + 1, slice(size, None)))
+        return unit(places)
+
+    def _states(self, rows: npt.NDArray[np.int64], half: slice) -> Floats:
+        """One direction of the tokens; of a row outside, any. [n, D]"""
+        inside = np.clip(rows, 0, len(self) - 1)
+        return np.asarray(self.units[inside, half], np.float32) * np.asarray(self.norms[inside])[:, None]

@@ -35,8 +35,7 @@ from polyseme.index.files import (
     open_arrays,
 )
 from polyseme.index.occurrences import Neighbour, Occurrence
-from polyseme.index.search import nearest
-from polyseme.index.stored_places import StoredPlaces
+from polyseme.index.search import StoredPlaces, nearest
 from polyseme.jobs.manifests import refuse_other
 from polyseme.jobs.progress import Report
 from polyseme.lm.places import find_place

@@ -7,6 +7,10 @@ together:
 
 Without the division a frequent word would be counted twice. p(w) comes from the counts of the vocabulary; where it has
 none, from the rank of the word, with the log-uniform distribution that sampled softmax training assumes too.
+
+The largest numbers of a long row are found faster than by a partition of the row: it is read in columns of 32 numbers.
+The k-th largest of the columns' maxima is at most the k-th largest number, so only what reaches it, a few hundred
+numbers, has to be looked at again.
 """
 
 from __future__ import annotations
@@ -14,20 +18,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import unit
+from polyseme.errors import ConfigError
 from polyseme.formats.model import output_layer
-from polyseme.lm.largest import largest_in_rows
-from polyseme.lm.outputs import read
-from polyseme.lm.places import Place
+from polyseme.lm.places import Place, find_place
 from polyseme.lm.substitute_vectors import SubstituteVectors
 from polyseme.lm.topics import Topics
-from polyseme.lm.word_probabilities import in_blocks, log_probabilities
+from polyseme.lm.word_probabilities import in_blocks, log_probabilities, read_outputs
 from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
 Direction = Literal["both", "forward", "backward"]
@@ -41,6 +44,9 @@ SMOOTHING = 10
 #: In `Lexicon.substitute_vectors` a word counts p(w) to this power less: that "one" and "time" fit nearly everywhere
 #: says little about a place. Chosen on labelled words (docs/senses.md).
 RARE_FIRST = 0.5
+Ids = npt.NDArray[np.int32]
+
+DEPTH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,7 @@ class Lexicon:
 
     def states(self, places: Sequence[Place]) -> Floats:
         """What the sentence says about each place: the forward state before it, the backward state after it. [P, W]"""
-        outputs = read(self._elmo, [place.tokens for place in places])
+        outputs = read_outputs(self._elmo, [place.tokens for place in places])
         size = self._elmo.config.projection
         states = np.empty((len(places), self._elmo.config.width), np.float32)
         for row, place, output in zip(states, places, outputs, strict=True):
@@ -208,3 +214,52 @@ def log_prior(vocabulary: Vocabulary) -> Doubles:
     if vocabulary.counts is not None:
         return np.log(np.array(vocabulary.counts, np.float64) + SMOOTHING)
     return np.log(np.log1p(1 / (np.arange(len(vocabulary)) + 1)))
+
+
+def largest_in_rows(rows: Floats, k: int) -> tuple[Ids, Floats]:
+    """[n, V] → where the ``k`` largest numbers of each row are and what they are, the largest first. [n, k] each
+
+    Where a row is shorter than ``k``, all of it. Of equal numbers the earlier comes first.
+    """
+    k = min(k, rows.shape[1])
+    places, values = np.empty((len(rows), k), np.int32), np.empty((len(rows), k), np.float32)
+    for number, least in enumerate(_lower_bounds(rows, k)):
+        there = np.flatnonzero(rows[number] >= least)
+        found = rows[number, there]
+        order = np.argsort(-found, kind="stable")[:k]
+        places[number], values[number] = there[order], found[order]
+    return places, values
+
+
+def _lower_bounds(rows: Floats, k: int) -> Floats:
+    """For each row a number that its k-th largest is not below. [n]"""
+    width = rows.shape[1] // DEPTH
+    if width < k:
+        return np.full(len(rows), -np.inf, np.float32)
+    maxima = rows[:, : width * DEPTH].reshape(len(rows), DEPTH, width).max(axis=1)
+    bounds: Floats = np.partition(maxima, width - k, axis=1)[:, width - k]
+    return bounds
+
+
+def substitutes(
+    elmo: Elmo, text: str, k: int = 10, *, direction: Direction = "both", exclude_original: bool = False
+) -> list[Substitute]:
+    """The ``k`` likeliest words in the place of "[present]", the likeliest first.
+
+    The words around the place decide, within its sentence; what stands between the brackets plays no part.
+    ``exclude_original`` leaves it out of the list.
+    """
+    lexicon = elmo.lexicon
+    _check(elmo, direction, k)
+    place = find_place(elmo, text)
+    without = place.word if exclude_original else None
+    return lexicon.likeliest(lexicon.log_probabilities([place]), k, direction, without)
+
+
+def _check(elmo: Elmo, direction: Direction, k: int) -> None:
+    if direction not in get_args(Direction):
+        raise ConfigError(f"direction is {direction!r}, but should be one of: {', '.join(get_args(Direction))}")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ConfigError(f"k is {k!r}, but should be a whole number of at least 1")
+    if direction == "backward" and not elmo.config.bidirectional:
+        raise ConfigError('direction is "backward", but this model reads forward only')

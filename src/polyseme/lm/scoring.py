@@ -5,6 +5,11 @@ at, ``</S>`` forward and ``<S>`` backward. The sum of one direction is the log-p
 
 A word that the softmax does not have shares the probability of ``<UNK>`` with all other such words. That figure says
 nothing about the word, so it is left empty unless it is asked for.
+
+Reading times are compared with a table of words as they stand in print, "river." with its full stop; a model has
+tokens. The surprisal of a word between spaces is the sum over its tokens (the chain rule), and it has none if one of
+its tokens has none. Its entropy is that of the prediction made before any of it was seen: at its first token, and read
+backward at its last.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +29,9 @@ from polyseme.errors import ConfigError
 from polyseme.formats.model import output_layer
 from polyseme.jobs.progress import windows
 from polyseme.lm.likelihood import Likelihood, written_bytes
-from polyseme.lm.outputs import read
-from polyseme.lm.word_probabilities import predict
+from polyseme.lm.word_probabilities import predict, read_outputs
 from polyseme.prepared_text import Item, PreparedText, bounds_of
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN
-
-if TYPE_CHECKING:
-    from polyseme.lm.scored_words import ScoredWord
 
 Doubles = npt.NDArray[np.float64]
 
@@ -94,8 +95,6 @@ class Score:
 
     def words(self) -> list[ScoredWord]:
         """One row for each word between spaces, as reading-time data has it."""
-        from polyseme.lm.scored_words import scored_words  # which is made of this module's classes
-
         return list(scored_words(self))
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,7 +168,7 @@ def _score_windows(elmo: Elmo, texts: Iterable[Item], unknown: Unknown) -> Itera
 
 def _score_together(elmo: Elmo, texts: list[PreparedText], unknown: Unknown) -> Iterator[Score]:
     sentences = [sentence for text in texts for sentence in text.units]
-    outputs = read(elmo, sentences)
+    outputs = read_outputs(elmo, sentences)
     ahead = [h.forward[:-1] for h in outputs]  # [N+1, D] each: w1 … wN </S>
     forward = iter(_predicted(elmo, ahead, [[*sentence, END] for sentence in sentences]))
     backward: Iterator[_Predicted] | None = None
@@ -234,3 +233,57 @@ def _or_null(values: Doubles | None, here: slice) -> list[float | None] | None:
 
 def _joined(parts: list[Doubles]) -> Doubles:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredWord:
+    """Figures in bits; None where there is none."""
+
+    sentence: int  #: of the text, from 0
+    number: int  #: of the word in its sentence, from 0
+    word: str  #: as it stands in the text
+    begin: int  #: offsets into the text
+    end: int
+    tokens: int
+    unknown: bool  #: whether the model does not know one of its tokens
+    surprisal: float | None
+    backward_surprisal: float | None
+    entropy: float
+    backward_entropy: float | None
+
+
+def scored_words(score: Score) -> Iterator[ScoredWord]:
+    """The words of a text, in order, without the boundaries of its sentences."""
+    for sentence, (first, stop) in enumerate(score.sentences):
+        for number, (begin, end) in enumerate(_words(score, first, stop)):
+            start, finish = int(score.offsets[begin, 0]), int(score.offsets[end - 1, 1])
+            yield ScoredWord(
+                sentence=sentence,
+                number=number,
+                word=score.text[start:finish],
+                begin=start,
+                end=finish,
+                tokens=end - begin,
+                unknown=bool(score.unknown[begin:end].any()),
+                surprisal=_sum(score.surprisal, begin, end),
+                backward_surprisal=_sum(score.backward_surprisal, begin, end),
+                entropy=float(score.entropy[begin]),
+                backward_entropy=None if score.backward_entropy is None else float(score.backward_entropy[end - 1]),
+            )
+
+
+def _words(score: Score, first: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Runs of tokens with no white space between them: first token and end of each."""
+    begin = first
+    for n in range(first + 1, stop):
+        if any(map(str.isspace, score.text[score.offsets[n - 1, 1] : score.offsets[n, 0]])):
+            yield begin, n
+            begin = n
+    if begin < stop:
+        yield begin, stop
+
+
+def _sum(bits: Doubles | None, begin: int, end: int) -> float | None:
+    if bits is None or np.isnan(bits[begin:end]).any():
+        return None
+    return float(bits[begin:end].sum())

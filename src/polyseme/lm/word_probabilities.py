@@ -1,19 +1,25 @@
-"""What a softmax says: the logarithm of p for words, from the top outputs of one direction.
+"""What the two directions say at each position of a sentence, and what the softmax makes of it: ln p of words.
+
+position          0     1    …   N    N + 1
+token            <S>   w1    …   wN   </S>
+forward[t]       predicts the token at t + 1        t = 0 … N
+backward[t]      predicts the token at t − 1        t = 1 … N + 1
 
 Rows are taken in blocks, so that the logits of many rows never exist all at once; the blocks are shared out to threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.engine.blas import one_blas_thread
-from polyseme.engine.pool import Job, Pool
+from polyseme.elmo import Elmo
+from polyseme.engine.pool import Job, Pool, one_blas_thread
+from polyseme.errors import ConfigError
 from polyseme.formats.model import SoftmaxWeights
 
 Floats = npt.NDArray[np.float32]
@@ -21,6 +27,27 @@ Ids = npt.NDArray[np.int64]
 
 #: Rows whose logits exist at once in each thread: 20 MB for 80,000 words.
 BLOCK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The top layer of one sentence, boundaries included."""
+
+    forward: Floats  # [N+2, D]
+    backward: Floats | None  # [N+2, D]; None for a model that reads forward only
+
+
+def read_outputs(elmo: Elmo, sentences: Sequence[Sequence[str]]) -> list[Outputs]:
+    """Sentences of tokens → the outputs of each, which depend on nothing but the sentence."""
+    if elmo.state == "carry":
+        raise ConfigError(
+            'probabilities should not depend on earlier calls, but state is "carry"; load the model with state "reset" '
+            'or "warm"'
+        )
+    size = elmo.config.projection
+    encoded = elmo.engine.encode(sentences, elmo.start(len(sentences)), keep_boundaries=True)  # [L+1, N+2, W] each
+    top = [layers[-1] for layers in encoded]
+    return [Outputs(h[:, :size], h[:, size:] if elmo.config.bidirectional else None) for h in top]
 
 
 def log_probabilities(softmax: SoftmaxWeights, h: Floats, pool: Pool) -> Floats:

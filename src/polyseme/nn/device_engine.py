@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingRequest
+from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingRequest, ReadingState
 from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
 from polyseme.engine.pool import Pool, check_threads
-from polyseme.engine.state import ReadingState
 from polyseme.engine.token_rows import CacheStats
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLM, BiLMOutput, BiLMState

@@ -2,7 +2,7 @@
 checksum of both.
 
 It is written beside the old one and takes its name only when it is complete, so that there is a whole file at every
-moment.
+moment. Curves go to TensorBoard, where it is installed.
 """
 
 from __future__ import annotations
@@ -61,3 +61,12 @@ def _checksum(tensors: Mapping[str, Tensor], about: str) -> str:
         found = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode(), found)
         found = zlib.crc32(tensor.flatten().view(torch.uint8).numpy().data, found)
     return f"{found:08x}"
+
+
+def open_tensorboard(folder: Path, after_step: int) -> Any:
+    """A writer with ``add_scalar``, or None where tensorboard is not installed; later steps are forgotten."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(folder, purge_step=after_step + 1 if after_step else None)

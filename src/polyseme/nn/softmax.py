@@ -26,8 +26,7 @@ from polyseme.formats.model import ClusterWeights, SoftmaxWeights
 from polyseme.nn.adaptive import Clusters, adaptive_log_probabilities
 from polyseme.nn.numpy_weights import array_of, tensors_of
 from polyseme.nn.precision import Products
-from polyseme.nn.softmax_kernel import sampled_softmax, takes_negatives
-from polyseme.nn.training_kernel import training_kernel
+from polyseme.nn.training_kernel import sampled_softmax, takes_negatives, training_kernel
 
 #: Logits that exist at the same time while training: 4 MB stays in the cache.
 BLOCK_LOGITS = 1 << 20

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.nn.characters_kernel import KernelCharacters, takes_characters
-from polyseme.nn.training_kernel import training_kernel
+from polyseme.nn.training_kernel import KernelCharacters, takes_characters, training_kernel
 
 
 class Highway(nn.Module):

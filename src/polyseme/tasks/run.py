@@ -22,7 +22,7 @@ from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
 from polyseme.jobs.atomic import exclusive
 from polyseme.jobs.manifests import describe_input, measure_piece, refuse_other, write_json, write_manifest
-from polyseme.nn.tensorboard_log import open_tensorboard
+from polyseme.nn.run_file import open_tensorboard
 from polyseme.sentence_reader import State, choose_device
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles

@@ -169,6 +169,6 @@ def test_a_folder_that_is_none_or_another_is_refused(tmp_path: Path) -> None:
 
 def test_corpora_need_no_torch() -> None:
     program = (
-        "import sys, polyseme.pretrain.corpus.preparation, polyseme.pretrain.corpus.statistics, polyseme.cli.prepare; "
+        "import sys, polyseme.pretrain.corpus.preparation, polyseme.pretrain.corpus.corpus, polyseme.cli.prepare; "
     )
     subprocess.run([sys.executable, "-c", program + "sys.exit('torch' in sys.modules)"], check=True)

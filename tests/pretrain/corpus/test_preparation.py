@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from helpers.paths import DATA, needs
 from polyseme.errors import ConfigError, InputError, JobError, PolysemeError
 from polyseme.jobs.progress import Progress
-from polyseme.pretrain.corpus import chunks
+from polyseme.pretrain.corpus import gather
 from polyseme.pretrain.corpus import preparation as prepare_module
 from polyseme.pretrain.corpus.corpus import Corpus, open_corpus
 from polyseme.pretrain.corpus.preparation import prepare
@@ -87,7 +87,7 @@ def refusal(error: type[PolysemeError], folder: Path, content: str | bytes, **op
 def test_every_token_comes_back(documents: list[list[list[str]]], size: int | None, chunk: int) -> None:
     text = "\n\n".join("\n".join(" ".join(tokens) for tokens in document) for document in documents)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "CHUNK_CHARACTERS", chunk)
+        patch.setattr(gather, "CHUNK_CHARACTERS", chunk)
         patch.setattr(prepare_module, "BLOCK", 3)
         try:
             corpus = corpus_of(Path(folder), text, vocabulary_size=size)
@@ -113,7 +113,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path: Path, monkey
     lines[::40] = [""] * len(lines[::40])
     path = write(tmp_path / "a.txt", "\n".join(lines))
     for workers, characters in ((1, 1 << 20), (1, 10_000), (2, 10_000)):
-        monkeypatch.setattr(chunks, "CHUNK_CHARACTERS", characters)
+        monkeypatch.setattr(gather, "CHUNK_CHARACTERS", characters)
         prepare([path], tmp_path / f"{workers}-{characters}", lang="whitespace", workers=workers, min_count=2)
     expected = files_of(tmp_path / f"1-{1 << 20}")
     assert files_of(tmp_path / "1-10000") == expected
@@ -131,7 +131,7 @@ def test_empty_sentences_and_empty_documents_are_left_out(tmp_path: Path) -> Non
 
 
 def test_every_file_begins_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "CHUNK_CHARACTERS", 4)
+    monkeypatch.setattr(gather, "CHUNK_CHARACTERS", 4)
     paths = [write(tmp_path / f"{number}.txt", content) for number, content in enumerate(("a\nb", "\n", "c\nd\n"))]
     prepare(paths, tmp_path / "corpus", lang="whitespace", workers=1)
     assert documents_of(open_corpus(tmp_path / "corpus")) == [[["a"], ["b"]], [["c"], ["d"]]]
@@ -180,7 +180,7 @@ def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
 
 
 def test_progress_ends_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr(gather, "CHUNK_CHARACTERS", 100)
     seen: list[Progress] = []
     corpus_of(tmp_path, "é b c\n" * 200, progress=seen.append)
     reading = [progress for progress in seen if progress.title == "reading"]
@@ -298,7 +298,7 @@ def test_a_file_that_is_missing_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
     before = files_of(corpus_of(tmp_path, "a b").folder)
-    with pytest.raises(JobError, match="corpus exists already"):
+    with pytest.raises(JobError, match="corpus already exists"):
         corpus_of(tmp_path, "c")
     assert files_of(tmp_path / "corpus") == before
 

@@ -10,7 +10,8 @@
     targets.bin      u4 [types]          the word of the softmax that stands for each type, <UNK> where there is none
     vocab.txt        the words of the softmax with their counts; <S> and </S> are counted once a sentence
 
-All numbers are little endian. `polyseme.pretrain.corpus.preparation` writes it.
+All numbers are little endian. `polyseme.pretrain.corpus.preparation` writes it. ``describe`` says what a corpus is
+like, to choose a vocabulary and a sentence length by: coverage and percentiles of lengths.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from numpy.typing import NDArray
 
 from polyseme.errors import InputError
 from polyseme.jobs.manifests import InputFile, Piece, check_pieces, map_file, read_manifest, release
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import SPECIALS, Vocabulary
 
 VERSION = 1
 META, TYPES_TEXT, VOCABULARY = "corpus.json", "types.txt", "vocab.txt"
 U4, U8 = np.dtype("<u4"), np.dtype("<u8")
+SIZES = (30_000, 50_000, 100_000, 200_000)
+PERCENTS = (1, 5, 25, 50, 75, 95, 99, 100)
+_BLOCK = 1 << 20  # sentences at once
 
 
 @dataclass(frozen=True)
@@ -125,3 +129,42 @@ def _check(corpus: Corpus) -> None:
         raise InputError(f"{VOCABULARY} has {len(corpus.vocabulary)} words where {meta.vocabulary_size} were expected")
     if int(corpus.targets.max()) >= meta.vocabulary_size:
         raise InputError(f"targets.bin names a word that {VOCABULARY} does not have")
+
+
+@dataclass(frozen=True)
+class CorpusStatistics:
+    """``coverage[V]``: share of the tokens in a vocabulary of the V - 3 most frequent words and the specials;
+    ``lengths[p]``: p percent of the sentences have at most so many tokens."""
+
+    coverage: dict[int, float]
+    lengths: dict[int, int]
+    mean_length: float
+
+
+def describe(corpus: Corpus) -> CorpusStatistics:
+    """Count through a corpus in constant memory."""
+    meta = corpus.meta
+    return CorpusStatistics(
+        coverage={size: int(corpus.counts[: size - len(SPECIALS)].sum()) / meta.tokens for size in SIZES},
+        lengths=_percentiles(corpus),
+        mean_length=meta.tokens / meta.sentences,
+    )
+
+
+def _percentiles(corpus: Corpus) -> dict[int, int]:
+    lengths, times = _distinct_lengths(corpus)
+    upto = np.cumsum(times)  # upto[i] sentences have at most lengths[i] tokens
+    needed = [-(-percent * corpus.meta.sentences // 100) for percent in PERCENTS]  # rounded up
+    found = lengths[np.searchsorted(upto, needed)]
+    return dict(zip(PERCENTS, found.tolist(), strict=True))
+
+
+def _distinct_lengths(corpus: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The lengths that occur, increasing, and how often each does."""
+    lengths, times = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    for start in range(0, corpus.meta.sentences, _BLOCK):
+        block = np.diff(corpus.sentences[start : start + _BLOCK + 1]).astype(np.int64)
+        seen, count = np.unique(block, return_counts=True)
+        lengths, where = np.unique(np.concatenate([lengths, seen]), return_inverse=True)
+        times = np.bincount(where, np.concatenate([times, count])).astype(np.int64)
+    return lengths, times

@@ -19,9 +19,8 @@ from polyseme.errors import ConfigError, InputError
 from polyseme.jobs.atomic import folder_when_complete
 from polyseme.jobs.manifests import measure_piece, write_manifest
 from polyseme.jobs.progress import Report, Work, working
-from polyseme.pretrain.corpus.chunks import Source, find_sources
 from polyseme.pretrain.corpus.corpus import META, TYPES_TEXT, U4, U8, VOCABULARY, CorpusMeta
-from polyseme.pretrain.corpus.gather import Gathered, gather
+from polyseme.pretrain.corpus.gather import Gathered, Source, find_sources, gather
 from polyseme.pretrain.corpus.softmax_words import WordChoice, choose_words, read_for_training
 from polyseme.text.tokenization import Language, known_language, language_name, split_text
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary

@@ -13,7 +13,7 @@ from typing import Any
 
 from polyseme.jobs.atomic import partial_path, put_in_place, replace_when_complete
 from polyseme.lm.likelihood import Likelihood
-from polyseme.nn.tensorboard_log import open_tensorboard
+from polyseme.nn.run_file import open_tensorboard
 from polyseme.pretrain.training.trainer import StepReport
 
 #: Points of the training curve; more cannot be told apart in a picture.

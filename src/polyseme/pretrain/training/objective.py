@@ -14,14 +14,15 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from polyseme.bilm_config import BiLMConfig
 from polyseme.nn.lstm import CellState
 from polyseme.nn.lstm_fused import run_packed
-from polyseme.nn.trimming import trimmed_groups
 from polyseme.pretrain.training.batches import PackedBatch, Reading
 from polyseme.pretrain.training.language_model import LanguageModel, States, lstm_layers
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
@@ -29,6 +30,8 @@ from polyseme.pretrain.training.step_softmax import StepSoftmax
 
 #: Drops parts of a tensor; one for each direction, because the two run at the same time.
 Dropout = Callable[[Tensor], Tensor]
+#: Where the sorted tokens are cut into groups: most tokens are short, a few are very long.
+CUTS = (0.35, 0.65, 0.90)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +234,24 @@ def sum_of(tensors: list[Tensor]) -> Tensor:
     for tensor in tensors[1:]:
         total = total + tensor
     return total
+
+
+def trimmed_groups(rows: Tensor, config: BiLMConfig, padding: int) -> list[tuple[Tensor, Tensor]]:
+    """[R, K] id rows → groups of (which rows, these rows trimmed), short tokens first; together they are all rows.
+
+    ``padding`` is the id that fills a row after its token.
+    """
+    if config.characters is None:
+        return [(torch.arange(len(rows), device=rows.device), rows)]
+    first = config.row_size - config.characters.max_characters  # the word id, if any, comes before the characters
+    lengths = (rows[:, first:] != padding).sum(dim=1)  # [R]
+    order = lengths.argsort(stable=True)
+    bounds = [0, *(int(cut * len(rows)) for cut in CUTS), len(rows)]
+    widest = max(width for width, _ in config.characters.filters)
+    groups = []
+    for start, stop in pairwise(bounds):
+        if start < stop:
+            which = order[start:stop]
+            columns = int(lengths[which[-1]]) + widest
+            groups.append((which, rows[which, : first + columns]))
+    return groups

@@ -32,8 +32,7 @@ from polyseme.pretrain.training.distributed import Processes, join_processes
 from polyseme.pretrain.training.language_model import LanguageModel
 from polyseme.pretrain.training.open_run import LAST, OpenRun, Watch
 from polyseme.pretrain.training.parallel import Runner, on_cores, one_after_the_other, parallel_threads
-from polyseme.pretrain.training.run_plan import RECIPE, RunPlan
-from polyseme.pretrain.training.same_run import check_same_run, describe_texts
+from polyseme.pretrain.training.run_plan import RECIPE, RunPlan, check_same_run, describe_texts
 from polyseme.pretrain.training.sampler import new_sampler
 from polyseme.pretrain.training.trainer import Training, new_optimizer
 from polyseme.text.indexing import Indexer

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyseme.lm.largest import DEPTH, largest_in_rows
+from polyseme.lm.lexicon import DEPTH, largest_in_rows
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 40 * DEPTH), st.integers(1, 50), st.booleans())

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from helpers.small_lms import COUNTS, WORDS, small_elmo, small_lm, spelled_out
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.lm.lexicon import SMOOTHING, Direction
+from polyseme.lm.lexicon import SMOOTHING, Direction, substitutes
 from polyseme.lm.places import Place, find_place
-from polyseme.lm.substitution import substitutes
 from polyseme.text.vocabulary import Vocabulary
 
 TEXT = "Here is your birthday [present]."
@@ -114,7 +113,7 @@ def test_first_and_last_word_can_be_replaced() -> None:
         ("Here is your present.", r"no word is marked in 'Here is your present.'; put one in brackets"),
         ("[Here] is your [present].", r"2 are marked: \[Here\], \[present\]"),
         ("Here is your [ ].", "there is no word between the brackets"),
-        ("The cat [ran. Here] is your present.", "reach over 2 sentences"),
+        ("The cat [ran. Here] is your present.", "span 2 sentences"),
         ("", "no word is marked in ''"),
     ],
 )

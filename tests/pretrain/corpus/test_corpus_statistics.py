@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.pretrain.corpus import statistics
-from polyseme.pretrain.corpus.corpus import open_corpus
+from polyseme.pretrain.corpus import corpus
+from polyseme.pretrain.corpus.corpus import describe, open_corpus
 from polyseme.pretrain.corpus.preparation import prepare
-from polyseme.pretrain.corpus.statistics import describe
 
 
 @given(lengths=st.lists(st.integers(1, 20), min_size=1, max_size=60))
 @settings(max_examples=30)
 def test_percentiles_of_lengths(lengths: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statistics, "_BLOCK", 7)
+        patch.setattr(corpus, "_BLOCK", 7)
         path = Path(folder) / "a.txt"
         path.write_text("\n".join("w " * length for length in lengths))
         prepare([path], Path(folder) / "corpus", lang="whitespace")
@@ -31,7 +30,7 @@ def test_percentiles_of_lengths(lengths: list[int]) -> None:
 
 
 def test_coverage_counts_the_specials_as_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "SIZES", (4, 5, 100))
+    monkeypatch.setattr(corpus, "SIZES", (4, 5, 100))
     (tmp_path / "a.txt").write_text("a a a a a b b b c d")
     prepare([tmp_path / "a.txt"], tmp_path / "corpus", lang="whitespace")
     assert describe(open_corpus(tmp_path / "corpus")).coverage == {4: 0.5, 5: 0.8, 100: 1.0}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.token_encoder import TokenEncoder
-from polyseme.nn.trimming import trimmed_groups
+from polyseme.pretrain.training.objective import trimmed_groups
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
 from polyseme.text.indexing import Indexer, WordTable
 
