@@ -30,6 +30,7 @@ def test_an_empty_second_sentence_takes_its_grid_away(visit: Visit) -> None:
     visit.page.locator("#second").fill("")
     visit.settle()
     assert visit.page.locator("#grid").inner_text() == ""
+    assert visit.page.locator("#compare-lead").inner_text().startswith("Write a second sentence")
 
 
 def test_arabic_runs_from_right_to_left(visit: Visit) -> None:

@@ -135,7 +135,7 @@ function noteOf(answer, places) {
     return `Layer 0 sees only the letters of the word${points}.`;
   }
   if (layer === "sense") {
-    const how = answer.names.some((one) => one.length) ? ": which words would fit here, and the topic" : ", not the word itself";
+    const how = answer.names.some((one) => one.length) ? ": possible substitutes and topic" : ", not the word itself";
     return `Sense compares contexts${how}. It makes the groups.`;
   }
   if (layer === "mix") return "A weighted mean of the layers, as task models use it. Drag the borders to change the weights.";

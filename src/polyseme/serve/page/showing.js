@@ -122,6 +122,7 @@ export async function showGrid() {
   if (!known.scored) return;
   known.compared = state.second.trim() ? await askGrid() : null;
   if (known.compared) return choosePair();
+  $("#compare-lead").textContent = "Write a second sentence to compare its words with those of the first.";
   $("#grid").replaceChildren();
   $("#pair").replaceChildren();
 }

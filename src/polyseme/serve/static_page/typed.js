@@ -6,7 +6,7 @@
 import { fetchArrays } from "./arrays.js";
 import { askModel } from "./reader.js";
 
-const NO_SOFTMAX = "The model in this page reads sentences but does not predict words: the part that does is too large to download. For substitutes of any word, install polyseme and run polyseme serve.";
+const NO_SOFTMAX = "The model in this page reads sentences but does not predict words: the part that does is too large to download. To see substitutes, install polyseme and run polyseme serve.";
 const OWN_WORDS = "This site has the occurrences of its own words only.";
 const TOP_LAYER = "Sense needs substitutes, and the model in this page has none. So this list compares the top layer.";
 const NOTHING = { total: 0, here: null, group: null, sense: null, points: [], groups: [], names: [], clearest: [], same: [], cross: [], occurrences: [] };
