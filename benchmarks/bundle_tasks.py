@@ -24,11 +24,11 @@ import torch
 from polyseme.jobs.atomic import folder_when_complete, replace_when_complete
 from polyseme.settings import read_changes, with_values
 from polyseme.tasks.bundled_tasks import bundled_tasks_folder
-from polyseme.tasks.column_files import cells, read_blocks
 from polyseme.tasks.data_files import DataFiles, split_of
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.spans import Span, spans_of, tags_of
+from polyseme.tasks.tagged import cells, read_blocks
 from polyseme.tasks.trained_task import Task
 from polyseme.tasks.training import TaskWatch
 from polyseme.text.tokenization import split_text

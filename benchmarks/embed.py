@@ -35,7 +35,7 @@ from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.formats.bilm_tf import save_bilm_tf
 from polyseme.formats.model import StoredModel
 from polyseme.text.characters import BYTE_ALPHABET, SENTENCE_BEGIN, SENTENCE_END, ByteScheme
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 from shared_data import DATA
 
 HERE = Path(__file__).parent

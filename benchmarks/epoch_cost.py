@@ -28,7 +28,7 @@ from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.training import TaskWatch, TrainingProgress
 from shared_data import DATA

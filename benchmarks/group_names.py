@@ -18,8 +18,8 @@ from induction import fit_words, halves_by_name, sampled
 from neighbour_precision import class_of
 from polyseme.elmo import Elmo
 from polyseme.probes.wsd_data import Lemma, read_first_senses
+from polyseme.senses.labelled import mean_interval
 from polyseme.senses.sense_names import name_groups
-from polyseme.senses.triplets import mean_interval
 from polyseme.senses.uses import read_uses
 from pseudo_words import LabelledUses
 

@@ -25,8 +25,8 @@ from agreement import adjusted_rand, contingency, paired_f, v_measure
 from annotated import RAGANATO, AnnotatedUses, annotated_uses
 from polyseme.elmo import Elmo
 from polyseme.senses.clusters import Labels, find_groups, k_means
+from polyseme.senses.labelled import mean_interval
 from polyseme.senses.sense import lexicon_or_none
-from polyseme.senses.triplets import mean_interval
 from polyseme.senses.uses import Readout, Uses, read_uses
 from pseudo_words import LabelledUses
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from pages import table
 from polyseme.encoding import Floats
+from polyseme.senses.labelled import mean_interval, nearest_accuracy
 from polyseme.senses.sense_map import SenseMap
-from polyseme.senses.triplets import mean_interval, nearest_accuracy
 from polyseme.senses.uses import Uses
 
 STOPS = ("top layer", "sense")

@@ -21,8 +21,8 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.lm.places import Place
 from polyseme.probes.wsd_data import read_sense_set
+from polyseme.senses.labelled import mean_interval, nearest_accuracy
 from polyseme.senses.sense import lexicon_or_none
-from polyseme.senses.triplets import mean_interval, nearest_accuracy
 from polyseme.senses.uses import Uses, read_uses
 from pseudo_words import LabelledUses
 

@@ -21,7 +21,7 @@ import torch
 from pages import fill_in
 from polyseme.elmo import Elmo
 from polyseme.tasks.data_files import find_data
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.trained_task import Task
 from polyseme.tasks.training import PREDICTED_TOGETHER
 from polyseme.text.tokenization import split_text

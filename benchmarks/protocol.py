@@ -33,7 +33,6 @@ from polyseme.jobs.atomic import exclusive, in_turn
 from polyseme.reproduce.adapted import Adapted, adapt_bilm
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Measurement, Missing, Result, Shelf
-from polyseme.reproduce.pace import shown_time
 from polyseme.reproduce.protocol import (
     SHARES,
     TABLE_1_SEEDS,
@@ -46,12 +45,13 @@ from polyseme.reproduce.protocol import (
     trial,
     trials,
 )
+from polyseme.reproduce.reproduction import shown_time
 from polyseme.reproduce.task_parts import ABLATED, ALL_TASKS, PLACES
 from polyseme.reproduce.task_runs import Conditions, TaskRun
 from polyseme.settings import read_changes
 from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.inputs import Where
-from polyseme.tasks.registry import find_task
 from polyseme.tasks.training import TaskWatch
 from polyseme.tasks.vectors.static import PACKAGE, named_vectors
 from shared_data import DATA

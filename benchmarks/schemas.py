@@ -11,7 +11,7 @@ from typing import Any
 
 from polyseme.pretrain.recipe import Recipe
 from polyseme.settings import json_schema
-from polyseme.tasks.registry import MODULES, find_task
+from polyseme.tasks.definition import MODULES, find_task
 
 FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
 

@@ -25,9 +25,8 @@ from polyseme.encoding import Floats
 from polyseme.formats.detect import bundled_models
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place
-from polyseme.senses.labelled import AmbiguousWord, read_senses, split_halves
+from polyseme.senses.labelled import AmbiguousWord, mean_interval, read_senses, split_halves, triplet_accuracy
 from polyseme.senses.sense import lexicon_or_none
-from polyseme.senses.triplets import mean_interval, triplet_accuracy
 from polyseme.senses.uses import Uses, read_uses
 from pseudo_words import USES, LabelledUses, make_pseudo_words, read_sentences
 from sense_speed import measure_speed

@@ -27,11 +27,11 @@ from polyseme.elmo import Elmo
 from polyseme.lm.places import Place
 from polyseme.senses.clusters import find_groups
 from polyseme.senses.collect import Blocks, WordSample, sample_words
+from polyseme.senses.labelled import RESAMPLES
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.shift_measures import MEASURES, Measured, measure_shift
 from polyseme.senses.shift_samples import choose_words
 from polyseme.senses.shifted_word import LEAST_USES, compare_samples
-from polyseme.senses.triplets import RESAMPLES
 from polyseme.senses.uses import Readout, Uses, read_uses
 from polyseme.text.readers import Document, read_documents
 from pseudo_words import LabelledUses

@@ -37,7 +37,7 @@ from polyseme.reproduce.task_parts import PLACES, is_in_table_1
 from polyseme.reproduce.task_runs import Conditions, TaskRun, training
 from polyseme.settings import read_changes
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.training import TaskWatch
 from shared_data import DATA
 

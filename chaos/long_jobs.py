@@ -82,9 +82,9 @@ def _embed(place: Path, out: Path) -> None:
 
 
 def _shard_and_merge(place: Path, out: Path) -> None:
+    from polyseme.embed.description import Shard
     from polyseme.embed.job import embed_files
     from polyseme.embed.parts import COMPLETE, assemble, parts_folder
-    from polyseme.embed.passages import Shard
 
     if out.exists() and not parts_folder(out).exists():
         return
@@ -133,7 +133,7 @@ def _task(place: Path, out: Path) -> None:
     from helpers.small_runs import SMALL
     from polyseme.settings import with_values
     from polyseme.tasks.data_files import DataFiles
-    from polyseme.tasks.registry import find_task
+    from polyseme.tasks.definition import find_task
     from polyseme.tasks.run import TaskPlan, train_task
 
     changes = SMALL | {"model": str(place / "model"), "epochs": 3}

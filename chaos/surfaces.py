@@ -121,8 +121,8 @@ def _vectors(folder: Path) -> int:
 
 
 def _parts(folder: Path) -> None:
+    from polyseme.embed.description import Shard
     from polyseme.embed.job import embed_files
-    from polyseme.embed.passages import Shard
 
     (folder / "in.txt").write_text(TEXT, encoding="utf-8")
     embed_files([folder / "in.txt"], folder / "out.h5", tiny_elmo(), shard=Shard(0, 1))

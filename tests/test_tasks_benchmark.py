@@ -20,7 +20,7 @@ from polyseme.formats.native import save_native
 from polyseme.reproduce import task_runs
 from polyseme.settings import with_changes
 from polyseme.tasks.data_files import find_data
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 

@@ -15,9 +15,9 @@ from helpers.small_corpora import small_recipe
 from helpers.tiny_models import tiny_elmo
 from polyseme import Elmo
 from polyseme.embed.compute import WindowLimits
+from polyseme.embed.description import Shard
 from polyseme.embed.job import embed_files
 from polyseme.embed.parts import assemble, parts_folder
-from polyseme.embed.passages import Shard
 from polyseme.embed.records import read
 from polyseme.errors import JobError
 from polyseme.index.vector_index import Index
@@ -25,8 +25,8 @@ from polyseme.pretrain.corpus.corpus import open_corpus
 from polyseme.pretrain.training.pretraining import pretrain
 from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.layer_cache import LayerCache
-from polyseme.tasks.registry import find_task
 from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.run_description import RunDescription
 from polyseme.tasks.trained_task import Task

@@ -24,8 +24,7 @@ from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.formats.native import save_native
 from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary
 
 WORDS = ("<S>", "</S>", "<UNK>", "the", "cat", "[", "sees", "a", "dog", ".")
 MARKED = "the [cat] sees a dog ."

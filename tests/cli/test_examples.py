@@ -18,7 +18,7 @@ from polyseme.formats.bilm_tf import save_bilm_tf, special_tokens
 from polyseme.formats.native import load_native
 from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 EXAMPLES = {
     verb.__name__: re.findall(r"polyseme (.*)", help_and_examples(verb)[1])

@@ -37,7 +37,7 @@ CALLS: dict[str, tuple[str, str]] = {
     "neighbours": ("neighbours index 'a [b] c'", "polyseme.index.vector_index:Index.open"),
     "serve": ("serve --model TOY", "polyseme.serve.served:load_models"),
     "explore": ("explore --export site --model TOY", "polyseme.serve.served:load_models"),
-    "reproduce": ("reproduce --data . --out report", "polyseme.reproduce.results:Asked.before"),
+    "reproduce": ("reproduce --data . --out report", "polyseme.reproduce.report:Asked.before"),
     "tag": ("tag text.txt", "polyseme.tasks.trained_task:Task.load"),
     "task train": ("task train sst --train t.txt --dev d.txt --out run", "polyseme.tasks.run:train_task"),
     "task eval": ("task eval run text.txt", "polyseme.tasks.trained_task:Task.load"),

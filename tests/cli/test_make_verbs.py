@@ -20,8 +20,7 @@ from polyseme.lm.likelihood import Likelihood
 from polyseme.nn.bilm import BiLM
 from polyseme.pretrain.training.evaluate_files import evaluate_files
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary
 
 WORDS = ("<S>", "</S>", "<UNK>", "the", "cat", "sees", "a", "dog", ".")
 TEXT = "the cat sees a dog .\nthe dog sees\n\na zebra\n"

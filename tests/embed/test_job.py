@@ -16,11 +16,10 @@ from helpers.tiny_models import tiny_elmo
 from polyseme.elmo import Elmo
 from polyseme.embed import about, read
 from polyseme.embed.compute import WindowLimits
-from polyseme.embed.description import Options
+from polyseme.embed.description import Options, Shard
 from polyseme.embed.estimate import estimate
 from polyseme.embed.job import embed_files
 from polyseme.embed.parts import LOCK, assemble, parts_folder
-from polyseme.embed.passages import Shard
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.jobs.atomic import exclusive
 from polyseme.jobs.progress import Progress

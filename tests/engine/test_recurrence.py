@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from helpers.kernel_libraries import same_bits
 from helpers.random_models import SMALL, random_model
 from polyseme.bilm_config import BiLMConfig
-from polyseme.engine.bilm_reader import ReadingJob, ReadingRequest, ReadingState
+from polyseme.engine.bilm_reader import ReadingJob, ReadingRequest, ReadingState, plan_batches
 from polyseme.engine.compiled import CompiledDirection, output_factor
 from polyseme.engine.engine import Engine
-from polyseme.engine.plan import plan_batches
 from polyseme.engine.recurrence import Direction, chunks
 from polyseme.engine.weights import PRECISIONS, Precision, layer_weights
 from polyseme.formats.model import StoredModel

@@ -26,8 +26,7 @@ from polyseme.formats.model import StoredModel
 from polyseme.formats.native import load_native, save_native
 from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary
 
 INFERENCE = "bilm-tf-generated/inference"
 MODELS = ("skip2_relu", "clip_binding", "layers1", "layers3_skip", "layers3_noskip_tanh", "noproj_cnn")

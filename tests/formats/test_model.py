@@ -22,7 +22,7 @@ from polyseme.formats.model import ReloadableTensors, model_fingerprint
 from polyseme.formats.native import save_native
 from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme, UnicodeScheme
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 TENSORS = {"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.array([0.5], np.float32)}
 INDEXER = Indexer(ByteScheme(specials={"<S>": 256}))

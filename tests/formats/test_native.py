@@ -30,8 +30,7 @@ from polyseme.formats.model import MixWeights, OutputProjection, StoredModel
 from polyseme.formats.native import load_native, save_native
 from polyseme.formats.options_json import config_from_options
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer, WordTable
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary, WordTable
 
 
 def same(one: StoredModel, other: StoredModel) -> bool:

@@ -13,11 +13,11 @@ import numpy as np
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.formats.detect import bundled_models, load
-from polyseme.formats.digests import DIGESTS
 from polyseme.formats.model import model_fingerprint
 from polyseme.formats.native import CONFIG, write_config
+from polyseme.formats.safetensors_file import DIGESTS
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 PINS = Path(__file__).parents[1] / "fixtures" / "fingerprints.json"
 

@@ -9,7 +9,7 @@ from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import ByteScheme, UnicodeScheme
-from polyseme.text.indexing import Indexer, WordTable
+from polyseme.text.vocabulary import Indexer, WordTable
 
 #: Short, empty, long, cut off, of many bytes; "the" and "cat" are in the word tables.
 TOKENS = [

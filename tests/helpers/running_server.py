@@ -24,8 +24,7 @@ from polyseme.serve.listening import Listening
 from polyseme.serve.served import Models, ServedModel
 from polyseme.serve.server import address, listen, make_server
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import SPECIALS, Vocabulary
+from polyseme.text.vocabulary import SPECIALS, Indexer, Vocabulary
 
 SENTENCES = [line for line in TOY_TEXT.read_text(encoding="utf-8").splitlines() if line]
 KOREAN = ["배를 타고 바다로 나갔다.", "배가 고파서 밥을 먹었다.", "시원한 배를 깎아 먹었다.", "배가 항구를 떠났다."]

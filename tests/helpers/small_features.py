@@ -8,7 +8,7 @@ import torch
 from helpers.tiny_models import tiny_elmo
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs, Where
 from polyseme.tasks.layer_cache import LayerCache
-from polyseme.tasks.parts.spelling import Spelling
+from polyseme.tasks.vectors.learned import Spelling
 from polyseme.tasks.vectors.static import StaticVectors
 
 WORDS = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]

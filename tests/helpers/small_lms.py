@@ -11,8 +11,7 @@ from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.nn.bilm import BiLM, BiLMState
 from polyseme.sentence_reader import State
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary
 
 WORDS = ("<S>", "</S>", "<UNK>", ".", "the", "cat", "sat", "on", "a", "present", "birthday", "Here", "is", "your")
 COUNTS = (60, 60, 31, 60, 500, 40, 30, 200, 300, 25, 12, 8, 220, 50)

@@ -9,8 +9,7 @@ from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.formats.model import SoftmaxWeights, StoredModel
 from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
-from polyseme.text.indexing import Indexer, WordTable
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary, WordTable
 
 BOUNDARIES = {"<S>": 256, "</S>": 257}
 SMALL = BiLMConfig(

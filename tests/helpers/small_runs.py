@@ -8,7 +8,7 @@ from typing import Any
 from helpers.tiny_models import tiny_elmo
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.run import Finished, TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 

@@ -11,7 +11,7 @@ from polyseme.elmo import Elmo
 from polyseme.formats.model import StoredModel
 from polyseme.nn.bilm import BiLM
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 
 def tiny_model(seed: int = 0, card: dict[str, Any] | None = None) -> StoredModel:

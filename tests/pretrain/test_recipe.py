@@ -11,7 +11,7 @@ from polyseme.nn.bilm import BiLM
 from polyseme.pretrain.recipe import SHIPPED, change_recipe, load_recipe, recipe_from_dict
 from polyseme.pretrain.training.build import bilm_config
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 NAMES = sorted(path.stem for path in SHIPPED.glob("*.toml"))
 

@@ -10,7 +10,7 @@ import pytest
 
 from polyseme.errors import InputError
 from polyseme.reproduce.measurement import Measurement, Missing, Shelf, leaves, slug
-from polyseme.reproduce.pace import Pace, shown_time
+from polyseme.reproduce.reproduction import Pace, shown_time
 from polyseme.tasks.training import TaskWatch
 
 WATCH = TaskWatch()

@@ -14,12 +14,23 @@ from hypothesis import strategies as st
 
 from helpers.toy_names import write_names
 from polyseme.reproduce.measurement import Shelf
-from polyseme.reproduce.protocol import GRID, LONGEST, PATIENCE, Arm, best, runs, significance, trial, trials
-from polyseme.reproduce.significance import DRAWS, paired_bootstrap
+from polyseme.reproduce.protocol import (
+    DRAWS,
+    GRID,
+    LONGEST,
+    PATIENCE,
+    Arm,
+    best,
+    paired_bootstrap,
+    runs,
+    significance,
+    trial,
+    trials,
+)
 from polyseme.reproduce.task_runs import Conditions, TaskRun
 from polyseme.tasks.coref.metrics import chain_tally, conll_of, score_chains
 from polyseme.tasks.data_files import DataFiles, find_data
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.training import TaskWatch
 
 SMALL = {"static": "none", "hidden": 8, "depth": 1, "batch": 4, "rate": 0.02, "elmo": "none"}

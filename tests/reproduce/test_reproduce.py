@@ -34,7 +34,7 @@ from polyseme.reproduce.neighbour_questions import QUESTIONS, measure_neighbours
 from polyseme.senses.labelled import read_senses, tell_apart
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import find_data
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 from polyseme.tasks.treebank import read_treebank

@@ -25,7 +25,7 @@ from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing
 from polyseme.reproduce.report_parts import PARTS
 from polyseme.reproduce.task_runs import Conditions, TaskRun, training
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.vectors.static import PACKAGE
 
 COMMITTED = BENCHMARKS / "report" / "reproduction.json"

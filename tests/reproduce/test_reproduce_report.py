@@ -14,14 +14,11 @@ from helpers.paths import ROOT
 from polyseme.errors import InputError
 from polyseme.reproduce.budgets import CPU, FULL, QUICK
 from polyseme.reproduce.comparison import compare, finding, is_better, shown, tally
-from polyseme.reproduce.document import Notes, Picture, ReportDocument, Section, Table
+from polyseme.reproduce.document import Notes, Picture, ReportDocument, Section, Table, to_html, to_markdown
 from polyseme.reproduce.figure_sections import figure_1, figure_2
-from polyseme.reproduce.html import to_html
-from polyseme.reproduce.markdown import to_markdown
 from polyseme.reproduce.model_sections import languages, table_4, table_5, table_6
 from polyseme.reproduce.paper import TABLE_1
-from polyseme.reproduce.report import report
-from polyseme.reproduce.results import read_results
+from polyseme.reproduce.report import read_results, report
 from polyseme.reproduce.task_sections import table_1, table_2, table_3
 from polyseme.tasks.squad.task import PRESETS
 

@@ -13,7 +13,7 @@ from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.layer_cache import LayerCache
-from polyseme.tasks.parts.spelling import LONGEST, Spelling
+from polyseme.tasks.vectors.learned import LONGEST, Spelling
 from polyseme.tasks.vectors.static import StaticVectors
 
 TEXT = [["Ada", "left", "."], ["Oslo"], ["A", "B", "C", "D"]]

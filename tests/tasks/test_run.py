@@ -26,9 +26,8 @@ from polyseme.tasks import run as runs
 from polyseme.tasks import trained_task as task_module
 from polyseme.tasks import training
 from polyseme.tasks.data_files import find_data
-from polyseme.tasks.definition import TrainingChoices
+from polyseme.tasks.definition import MODULES, TrainingChoices, find_task
 from polyseme.tasks.inputs import InputChoices
-from polyseme.tasks.registry import MODULES, find_task
 from polyseme.tasks.run import Finished, TaskPlan, train_task
 from polyseme.tasks.trained_task import Task
 from polyseme.tasks.training import TaskWatch, TrainingProgress, batches_of_epoch, new_optimizer, spread, take_share

@@ -9,8 +9,8 @@ import pytest
 
 from helpers.paths import DATA, needs
 from polyseme.errors import InputError
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.ner.task import TASK
-from polyseme.tasks.registry import find_task
 from polyseme.tasks.spans import Span
 from polyseme.text.tokenization import split_text
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from helpers.tiny_models import tiny_elmo
 from polyseme.elmo import Elmo
 from polyseme.text.characters import ByteScheme, compose, composed
-from polyseme.text.indexing import Indexer, WordTable
 from polyseme.text.tokenization import split_text
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary, WordTable
 
 TEXTS = {
     "en": "The café is naïve, said Zoë.",

@@ -29,10 +29,9 @@ from polyseme.cli.options import (
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
-    from polyseme.embed.description import Options
+    from polyseme.embed.description import Options, Shard
     from polyseme.embed.estimate import Estimate
     from polyseme.embed.parts import Summary
-    from polyseme.embed.passages import Shard
 
 
 def embed(
@@ -111,8 +110,7 @@ def embed(
 
       polyseme embed corpus.txt --words present,bank --layers all --out words.parquet
     """
-    from polyseme.embed.description import Options
-    from polyseme.embed.passages import Shard
+    from polyseme.embed.description import Options, Shard
 
     if merge:
         _merge(out, inputs, overwrite=overwrite, quiet=quiet)
@@ -229,7 +227,7 @@ def _run_in_processes(
     overwrite: bool,
     quiet: bool,
 ) -> None:
-    from polyseme.embed.passages import Shard
+    from polyseme.embed.description import Shard
     from polyseme.embed.processes import embed_in_processes
 
     with resumable(quiet):

@@ -77,9 +77,9 @@ def reproduce(
     from polyseme.reproduce.bench import Bench, check_given
     from polyseme.reproduce.budgets import BUDGETS
     from polyseme.reproduce.neighbour_questions import QUESTIONS
+    from polyseme.reproduce.report import Asked
     from polyseme.reproduce.report_parts import Choice
     from polyseme.reproduce.reproduction import Reproduction
-    from polyseme.reproduce.results import Asked
     from polyseme.tasks.vectors.static import named_vectors
 
     choice = Choice(only.replace(" ", "").split(",") if only else (), task or ())
@@ -131,7 +131,7 @@ def _print_missing(wanted: list[WantedPart]) -> None:
 
 
 def _print_estimate(wanted: list[WantedPart]) -> None:
-    from polyseme.reproduce.pace import shown_time
+    from polyseme.reproduce.reproduction import shown_time
 
     total = sum(part.seconds for part in wanted)
     rows = [(part.name, len(part.done), len(part.todo), part.seconds) for part in wanted]
@@ -152,7 +152,7 @@ def _print_estimate(wanted: list[WantedPart]) -> None:
 
 
 def _say_begun(measurement: Measurement, number: int, count: int, left: float) -> None:
-    from polyseme.reproduce.pace import shown_time
+    from polyseme.reproduce.reproduction import shown_time
 
     typer.echo(f"[{number} of {count}] {measurement.title}; about {shown_time(left)} left", err=True)
 

@@ -128,7 +128,7 @@ def train(
     """
     from polyseme.cli.options import use_threads
     from polyseme.settings import read_changes, read_toml, with_values
-    from polyseme.tasks.registry import find_task
+    from polyseme.tasks.definition import find_task
     from polyseme.tasks.run import TaskPlan, default_budget, train_task
     from polyseme.tasks.vectors.static import named_vectors
 

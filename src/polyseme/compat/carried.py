@@ -15,7 +15,7 @@ import numpy.typing as npt
 from polyseme.engine.bilm_reader import ReadingState
 from polyseme.engine.engine import Engine
 from polyseme.formats.model import StoredModel
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 if TYPE_CHECKING:
     from polyseme.nn.device_engine import DeviceEngine

@@ -14,7 +14,7 @@ from polyseme.formats.bilm_tf import BOUNDARIES
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 Ids = npt.NDArray[np.int64]
 ConfigurationError = ConfigError  #: what AllenNLP raises

@@ -18,11 +18,20 @@ from polyseme.index.vector_index import Index, Neighbour, Occurrence
 from polyseme.jobs.progress import working
 from polyseme.lm.lexicon import Substitute
 from polyseme.lm.places import find_place
-from polyseme.senses.labelled import Closeness, closeness, closeness_of, read_senses, use_spans
+from polyseme.senses.labelled import (
+    Closeness,
+    Interval,
+    closeness,
+    closeness_of,
+    mean_interval,
+    nearest_accuracy,
+    read_senses,
+    triplet_accuracy,
+    use_spans,
+)
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import places_of
 from polyseme.senses.shipped import DATA
-from polyseme.senses.triplets import Interval, mean_interval, nearest_accuracy, triplet_accuracy
 from polyseme.senses.uses import read_uses
 
 

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyseme.embed.description import Options
+from polyseme.embed.description import Options, Passage, Position, Shard, read_passages
 from polyseme.embed.parts import COMPLETE, PartWriter, find_parts, part_path, read_trailer, whole_trailer
-from polyseme.embed.passages import Passage, Position, Shard, read_passages
 from polyseme.embed.records import Floats, Record, choose_layers
 from polyseme.errors import InputError
 from polyseme.text.readers import Document

@@ -1,19 +1,22 @@
-"""What a job does, written down before it begins, so that it can only be resumed or merged as the same job."""
+"""What a job does, written down before it begins, so that it can only be resumed or merged as the same job.
+
+Its documents become sentences on their way to the engine, each with its place, so that it can go on where it stopped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from polyseme.embed.kept import Kind, joint_kind
-from polyseme.embed.records import Layers
+from polyseme.embed.records import Kind, Layers, joint_kind
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.jobs.manifests import InputFile, digest, read_manifest
 from polyseme.settings import checked
 from polyseme.text.readers import Document, read_documents
+from polyseme.text.tokenization import Sentence
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 VERSION = 1  # of what a job makes: another one gives other bytes for the same input
 CARRIED_BATCH = 64  # sentences, as AllenNLP's command has them unless told
 Dtype = Literal["float32", "float16"]
+Position = tuple[int, int]  # (document, sentence): the next to be done
+Split = Callable[[str], list[Sentence]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +132,79 @@ def size_of(document: Document) -> int:
     if document.text is not None:
         return len(document.text)
     return sum(len(token) for tokens in document.sentences or [] for token in tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The share of one machine: every ``count``-th document, beginning with number ``index`` (from 0)."""
+
+    index: int = 0
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """ "2/8" → the second of eight."""
+        index, _, count = text.partition("/")
+        if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+            raise ConfigError(f"{text!r} is not a share; expected i/n with i from 1 to n, as in 2/8")
+        return cls(int(index) - 1, int(count))
+
+    @property
+    def name(self) -> str:
+        return f"{self.index + 1}-of-{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence of a document."""
+
+    document: Document
+    number: int  # of the document among all inputs
+    whole: str  # the document's text; for tokenised input its tokens with spaces between
+    sentence: int
+    tokens: list[str]
+    offsets: list[tuple[int, int]]  # into the whole text
+    is_last: bool  # of its document
+
+    @property
+    def next(self) -> Position:
+        """Where a job goes on after this sentence."""
+        return (self.number + 1, 0) if self.is_last else (self.number, self.sentence + 1)
+
+
+def read_passages(
+    documents: Iterable[Document], split: Split, *, shard: Shard, start: Position = (0, 0)
+) -> Iterator[Passage]:
+    """The sentences of the share, from ``start`` on; what comes before is read but not tokenised."""
+    for number, document in enumerate(documents):
+        if number % shard.count == shard.index and number >= start[0]:
+            first = start[1] if number == start[0] else 0
+            yield from _split_document(number, document, split)[first:]
+
+
+def _split_document(number: int, document: Document, split: Split) -> list[Passage]:
+    """All sentences; an empty document has one empty sentence, so that every document leaves a trace."""
+    if document.text is None:
+        whole, sentences = _lay_out(document.sentences or [])
+    else:
+        whole, sentences = document.text, split(document.text)
+    sentences = sentences or [Sentence([], [])]
+    last = len(sentences) - 1
+    return [
+        Passage(document, number, whole, index, sentence.tokens, sentence.offsets, index == last)
+        for index, sentence in enumerate(sentences)
+    ]
+
+
+def _lay_out(sentences: list[list[str]]) -> tuple[str, list[Sentence]]:
+    """A text for sentences that came as tokens: a space between tokens, a line for each sentence."""
+    lines, laid_out, start = [], [], 0
+    for tokens in sentences:
+        offsets = []
+        for token in tokens:
+            offsets.append((start, start + len(token)))
+            start += len(token) + 1
+        start += not tokens
+        lines.append(" ".join(tokens))
+        laid_out.append(Sentence(tokens, offsets))
+    return "\n".join(lines), laid_out

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyseme.embed.compute import RecordMaker, Window, WindowLimits, encode_window, plan_windows
-from polyseme.embed.description import Options, size_of, survey
-from polyseme.embed.kept import Kind
-from polyseme.embed.passages import Passage, Shard, read_passages
-from polyseme.embed.records import Contents, Record, output_format, rows_of
+from polyseme.embed.description import Options, Passage, Shard, read_passages, size_of, survey
+from polyseme.embed.records import Contents, Kind, Record, output_format, rows_of
 from polyseme.errors import ConfigError, InputError
 from polyseme.text.lines import STDIN
 from polyseme.text.readers import Document, expand_inputs

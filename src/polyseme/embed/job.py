@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyseme.embed.compute import Done, WindowLimits, compute_parts, keep_all_or_nothing, repair_parts
-from polyseme.embed.description import Description, Options, Survey, size_of, survey
+from polyseme.embed.description import Description, Options, Shard, Survey, size_of, survey
 from polyseme.embed.parts import (
     COMPLETE,
     DESCRIPTION,
@@ -33,7 +33,6 @@ from polyseme.embed.parts import (
     remove_parts,
     whole_trailer,
 )
-from polyseme.embed.passages import Shard
 from polyseme.embed.records import output_format
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.jobs.atomic import exclusive, raise_if_disk_full, refuse_existing, replace_when_complete

@@ -26,8 +26,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from polyseme.embed.kept import as_array
-from polyseme.embed.records import Contents, Record, describe, from_description, rows_of
+from polyseme.embed.records import Contents, Record, as_array, describe, from_description, rows_of
 from polyseme.errors import InputError
 
 

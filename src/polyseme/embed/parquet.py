@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from polyseme.embed.kept import Kind, as_kind
-from polyseme.embed.records import Contents, Record
+from polyseme.embed.records import Contents, Kind, Record, as_kind
 from polyseme.errors import InputError, MissingExtra
 from polyseme.jobs.progress import windows
 

@@ -25,8 +25,7 @@ from typing import IO, Any, cast
 
 import numpy as np
 
-from polyseme.embed.description import Description
-from polyseme.embed.passages import Position, Shard
+from polyseme.embed.description import Description, Position, Shard
 from polyseme.embed.records import Contents, Record, about, describe, from_description, output_format, rows_of
 from polyseme.errors import InputError, JobError
 from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full, refuse_existing

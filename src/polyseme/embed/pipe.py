@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
 from polyseme.embed.compute import WindowLimits, compute_records
-from polyseme.embed.description import Options, Survey, survey
+from polyseme.embed.description import Options, Shard, Survey, survey
 from polyseme.embed.jsonl import line_of
-from polyseme.embed.passages import Shard
 from polyseme.embed.records import Contents
 from polyseme.errors import ConfigError
 from polyseme.text.lines import STDIN

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyseme.embed.compute import WindowLimits, compute_records
-from polyseme.embed.description import Description, Options
+from polyseme.embed.description import Description, Options, Shard
 from polyseme.embed.job import settle
 from polyseme.embed.parts import LOCK, parts_folder, remove_parts
-from polyseme.embed.passages import Shard
 from polyseme.embed.records import Contents, Record, output_format
 from polyseme.errors import ConfigError, JobError, MissingExtra, PolysemeError
 from polyseme.jobs.atomic import exclusive, partial_path, put_in_place

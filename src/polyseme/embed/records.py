@@ -1,6 +1,7 @@
 """Records of an embedding file: a sentence, a pooled document or a target word, with its vectors; and the file formats.
 
-What a file is made from, which format its suffix stands for, and how it is read back.
+What a file is made from, which format its suffix stands for, and how it is read back. Columns of the input that
+go along have one type each, whatever single records hold.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.embed.kept import Kind
 from polyseme.errors import ConfigError, InputError, PolysemeError
 from polyseme.mixing import mix_weights, mixed
 
 Layers = Literal["all", "top", "average", "sum"]
 Floats = NDArray[np.floating[Any]]
+Kind = Literal["truth", "whole", "number", "text"]
+
+#: What stands for a null where a type has none.
+_NULL: dict[Kind, Any] = {"truth": False, "whole": 0, "number": np.nan, "text": ""}
+_DTYPE: dict[Kind, Any] = {"truth": np.bool_, "whole": np.int64, "number": np.float64, "text": np.str_}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +209,38 @@ def _shards(folder: Path) -> list[Path]:
     if not shards:
         raise InputError(f"{folder} is a folder without Parquet shards; give an embedding file")
     return shards
+
+
+def joint_kind(known: Kind | None, value: Any) -> Kind | None:
+    """The type that holds what was seen so far and this value; None while there were only nulls."""
+    if value is None:
+        return known
+    kind: Kind = (
+        "truth"
+        if isinstance(value, bool)
+        else "whole"
+        if isinstance(value, int) and -(2**63) <= value < 2**63
+        else "number"
+        if isinstance(value, float)
+        else "text"
+    )
+    if known is None or known == kind:
+        return kind
+    return "number" if {known, kind} == {"whole", "number"} else "text"
+
+
+def as_kind(value: Any, kind: Kind) -> Any:
+    """The value in its column's type; null stays null."""
+    if value is None:
+        return None
+    if kind == "number":
+        return float(value)
+    return value if kind != "text" or isinstance(value, str) else json.dumps(value)
+
+
+def as_array(values: list[Any], kind: Kind) -> NDArray[Any]:
+    """A numpy array that needs no pickle: null is NaN, an empty text, 0 or False."""
+    if kind == "whole" and None in values:
+        kind = "number"
+    found = [_NULL[kind] if value is None else as_kind(value, kind) for value in values]
+    return np.array(found, dtype=_DTYPE[kind])

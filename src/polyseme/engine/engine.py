@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingJob, ReadingRequest
+from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingJob, ReadingRequest, plan_batches
 from polyseme.engine.compiled import CompiledDirection, CompiledTokenEncoder
-from polyseme.engine.plan import plan_batches
 from polyseme.engine.pool import Job, Pool, blas_names, check_threads, one_blas_thread, usable_cores
 from polyseme.engine.recurrence import Direction
 from polyseme.engine.token_encoder import TokenEncoder

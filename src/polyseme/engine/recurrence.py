@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
-from polyseme.engine.bilm_reader import ReadingJob
-from polyseme.engine.plan import Batch, Places
+from polyseme.engine.bilm_reader import Batch, Places, ReadingJob
 from polyseme.engine.pool import row_products
 from polyseme.engine.weights import LayerWeights, Precision
 from polyseme.kernel.matrix import round_columns

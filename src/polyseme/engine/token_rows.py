@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.engine.plan import Places
+from polyseme.engine.bilm_reader import Places
 
 Floats = npt.NDArray[np.float32]
 

@@ -24,7 +24,7 @@ from polyseme.formats.options_json import ASSUMED, config_from_options, config_f
 from polyseme.formats.renaming import read_tensors, shapes_by_name
 from polyseme.formats.torch_file import is_torch_file, read_state_dict
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 TITLE = "AllenNLP"
 WEIGHTS, CONFIG, ARCHIVED = "weights.th", "config.json", "fta"

@@ -19,8 +19,7 @@ from polyseme.formats.names import BILM_TF, BILM_TF_FORWARD, BILM_TF_WITH_PADDIN
 from polyseme.formats.options_json import config_from_options, options_from_config
 from polyseme.formats.renaming import Layout, choose_layout, file_arrays, read_tensors
 from polyseme.text.characters import BYTE_ALPHABET, SENTENCE_BEGIN, SENTENCE_END, ByteScheme
-from polyseme.text.indexing import Indexer, WordTable
-from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Indexer, Vocabulary, WordTable
 
 OPTIONS, WEIGHTS, VOCABULARY, EMBEDDINGS = "options.json", "weights.hdf5", "vocab.txt", "embeddings.hdf5"
 BOUNDARIES = {BEGIN: SENTENCE_BEGIN, END: SENTENCE_END}

@@ -13,8 +13,7 @@ from polyseme.formats.names import MANYLANGS
 from polyseme.formats.native import in_order, unicode_scheme
 from polyseme.formats.renaming import read_tensors
 from polyseme.formats.torch_file import read_state_dict
-from polyseme.text.indexing import Indexer, WordTable
-from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Indexer, Vocabulary, WordTable
 
 TITLE = "ELMoForManyLangs"
 ENCODER, EMBEDDER, CLASSIFIER = "encoder.pkl", "token_embedder.pkl", "classifier.pkl"

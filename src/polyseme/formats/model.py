@@ -29,8 +29,7 @@ from polyseme.errors import ConfigError, FormatError
 from polyseme.formats.arrays import Floats
 from polyseme.jobs.atomic import folder_when_complete
 from polyseme.jobs.manifests import canonical
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import SPECIALS, Vocabulary
+from polyseme.text.vocabulary import SPECIALS, Indexer, Vocabulary
 
 #: The number of the way in which fingerprints are made.
 SCHEME = 1

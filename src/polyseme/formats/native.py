@@ -25,7 +25,6 @@ from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.errors import ConfigError, FormatError, InputError
 from polyseme.formats.arrays import ArrayFile, Floats, parameter_shapes
 from polyseme.formats.card import card_text
-from polyseme.formats.digests import DIGESTS, check_config, check_digests, with_digests
 from polyseme.formats.json_file import Settings
 from polyseme.formats.model import (
     ClusterWeights,
@@ -35,20 +34,26 @@ from polyseme.formats.model import (
     StoredModel,
     model_folder,
 )
-from polyseme.formats.safetensors_file import open_safetensors, round_rows, with_widened, write_safetensors
+from polyseme.formats.safetensors_file import (
+    DIGESTS,
+    check_config,
+    check_digests,
+    open_safetensors,
+    round_rows,
+    with_digests,
+    with_widened,
+    write_safetensors,
+)
 from polyseme.jobs.manifests import CHECKSUM
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme, Characters, UnicodeScheme
-from polyseme.text.indexing import Indexer, WordTable
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary, WordTable
 
-TITLE = "native"
 CONFIG, WEIGHTS, VOCABULARY, README = "config.json", "model.safetensors", "vocab.txt", "README.md"
 CHARACTERS, WORDS = "characters.txt", "words.txt"
 FILES = (CONFIG, WEIGHTS, VOCABULARY, CHARACTERS, WORDS, README)
-FORMAT, VERSION = "polyseme", 1
+TITLE, FORMAT, VERSION = "native", "polyseme", 1
 ROWS, SCALES = "softmax.weight", "softmax.scale"
 Dtype = Literal["float32", "float16"]
-DTYPES: tuple[Dtype, ...] = ("float32", "float16")
 SoftmaxDtype = Literal["float32", "float16", "int8"]
 
 
@@ -60,7 +65,7 @@ def save_native(
     A folder is replaced only if it holds nothing but an earlier save. Fewer bits round the weights; ``softmax`` are
     those of the softmax's rows, as of all others unless given.
     """
-    if dtype not in DTYPES:
+    if dtype not in get_args(Dtype):
         raise ConfigError(f"dtype is {dtype!r}, but weights are stored as float32 or float16")
     if softmax is not None and softmax not in get_args(SoftmaxDtype):
         raise ConfigError(f"softmax is {softmax!r}, but its rows are stored as {', '.join(get_args(SoftmaxDtype))}")

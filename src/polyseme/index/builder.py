@@ -18,8 +18,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from polyseme.embed.compute import Window, WindowLimits, encode_window, plan_windows
-from polyseme.embed.description import Options, size_of, survey
-from polyseme.embed.passages import Shard, read_passages
+from polyseme.embed.description import Options, Shard, read_passages, size_of, survey
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.index.files import (
     CONTENTS,

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.embed.passages import Passage
+from polyseme.embed.description import Passage
 from polyseme.encoding import unit
 from polyseme.errors import InputError
 from polyseme.jobs.manifests import InputFile, Piece, check_pieces, map_file, read_manifest

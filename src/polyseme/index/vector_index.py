@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from polyseme.elmo import Elmo
 from polyseme.embed.compute import encode_window, plan_windows
-from polyseme.embed.description import Options
-from polyseme.embed.passages import Shard, read_passages
+from polyseme.embed.description import Options, Shard, read_passages
 from polyseme.encoding import Floats
 from polyseme.errors import ConfigError, InputError
 from polyseme.index.builder import LIMITS, IndexChoices, build_index, refuse_carried_state

@@ -7,8 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from polyseme.engine.bilm_reader import BiLMReader, Floats, ReadingRequest, ReadingState
-from polyseme.engine.plan import MOST_POSITIONS, Batch, plan_batches
+from polyseme.engine.bilm_reader import (
+    MOST_POSITIONS,
+    Batch,
+    BiLMReader,
+    Floats,
+    ReadingRequest,
+    ReadingState,
+    plan_batches,
+)
 from polyseme.engine.pool import Pool, check_threads
 from polyseme.engine.token_rows import CacheStats
 from polyseme.formats.model import StoredModel

@@ -17,9 +17,8 @@ from polyseme.pretrain.corpus.preparation import prepare
 from polyseme.pretrain.recipe import load_recipe
 from polyseme.pretrain.training.finetuning import finetune
 from polyseme.pretrain.training.run_plan import RunPlan
-from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.reading import FileReading
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.data_files import DataFiles, FileReading
+from polyseme.tasks.definition import find_task
 from polyseme.text.tokenization import split_text, word_language
 
 

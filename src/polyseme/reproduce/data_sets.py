@@ -8,7 +8,7 @@ from pathlib import Path
 from polyseme.errors import InputError
 from polyseme.reproduce.measurement import Missing
 from polyseme.tasks.data_files import DataFiles, find_data
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 from polyseme.text.lines import without_compression
 
 #: Folders of each task, the paper's own set first; each has files named train, dev and perhaps test.

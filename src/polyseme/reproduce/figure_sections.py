@@ -20,9 +20,8 @@ from polyseme.reproduce.comparison import (
     tally,
 )
 from polyseme.reproduce.document import Block, Section, Table, section_of
-from polyseme.reproduce.paper import TRAINED_ON
+from polyseme.reproduce.paper import EXAMPLES, TITLES, TRAINED_ON, layer_title
 from polyseme.reproduce.plots import draw_samples, draw_weights
-from polyseme.reproduce.titles import EXAMPLES, TITLES, layer_title
 
 Figures = Mapping[str, Any]
 #: By place the shares of the layers in each run.

@@ -9,8 +9,8 @@ from typing import Any
 from polyseme.reproduce import paper
 from polyseme.reproduce.comparison import NONE, Verdict, absent, failures, finding, plain, signed, tally
 from polyseme.reproduce.document import PAPER, Block, Section, Table, section_of
+from polyseme.reproduce.paper import LANGUAGES, layer_title
 from polyseme.reproduce.plots import draw_senses, draw_tags
-from polyseme.reproduce.titles import LANGUAGES, layer_title
 
 Figures = Mapping[str, Any]
 #: Accuracies that differ by less are even: the test sets have about ten thousand words.

@@ -1,4 +1,4 @@
-"""The figures of the paper (Peters et al., 2018), to stand beside ours."""
+"""The figures of the paper (Peters et al., 2018), to stand beside ours; what tasks, languages and layers are called."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from dataclasses import dataclass
 SETS = "The paper has SQuAD v1.1, all of SNLI, OntoNotes 5 (SRL, coreference), CoNLL-2003 (NER) and SST-5."
 #: Training examples of these sets, of those that are released as they were: questions, and pairs with a label.
 TRAINED_ON = {"squad": 87_599, "snli": 549_367}
+TITLES = {"squad": "SQuAD", "snli": "SNLI", "srl": "SRL", "coref": "Coref", "ner": "NER", "sst": "SST-5"}
+#: What a task is trained on, one by one.
+EXAMPLES = {
+    "squad": "questions",
+    "snli": "pairs",
+    "srl": "sentences",
+    "coref": "pieces of documents",
+    "ner": "sentences",
+    "sst": "phrases",
+}
+LANGUAGES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +74,8 @@ TAGS = {
 }
 #: Of the biLM of the paper on the 1 Billion Word Benchmark, the average of both directions.
 PERPLEXITY = 39.7
+
+
+def layer_title(number: int) -> str:
+    """ "token layer", "layer 1", "layer 2", …"""
+    return f"layer {number}" if number else "token layer"

@@ -13,7 +13,7 @@ from typing import Any
 from polyseme.errors import MissingExtra
 from polyseme.reproduce.comparison import means_of, scores
 from polyseme.reproduce.document import Picture
-from polyseme.reproduce.titles import LANGUAGES, TITLES, layer_title
+from polyseme.reproduce.paper import LANGUAGES, TITLES, layer_title
 
 BLUE, VERMILION, GREEN, INK, FAINT = "#0072B2", "#D55E00", "#009E73", "#333333", "#767676"
 LINES = ((VERMILION, "o", "-"), (BLUE, "s", "--"), (GREEN, "^", ":"))

@@ -6,23 +6,27 @@
     4. TEST       read once, by the runs; p by a paired bootstrap over its items
 
 docs/tasks.md says why. What a preset holds beside the grid (sizes, rates, batches) is the same in both arms.
+
+The paired bootstrap (Efron; Koehn, 2004) draws the items of the test set anew two thousand times, with replacement, the
+same for both models; p is how often the second one is not better then, counting one draw more, so that it is never 0.
+With several seeds a model's score is their mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from polyseme.reproduce.measurement import Measurement
-from polyseme.reproduce.significance import paired_bootstrap
 from polyseme.reproduce.task_runs import Conditions, TaskRun, training
 from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.inputs import Where
-from polyseme.tasks.registry import find_task
 
 #: What is tried, for both arms of every task.
 GRID: Mapping[str, tuple[Any, ...]] = {
@@ -42,6 +46,10 @@ HALVE_AFTER = 2
 TABLE_1_SEEDS, TABLE_2_SEEDS, FIGURE_2_SEEDS = 3, 2, 1
 
 Choice = Mapping[str, Any]
+Floats = npt.NDArray[np.float64]
+
+DRAWS = 2000
+_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
@@ -103,3 +111,19 @@ def significance(task: str, baseline: Sequence[Mapping[str, Any]], other: Sequen
     """p of results that hold the tallies of their test items."""
     sides = [[np.array(result["test"]["tallies"], float).T for result in side] for side in (baseline, other)]
     return paired_bootstrap(sides[0], sides[1], find_task(task).from_tallies)
+
+
+def paired_bootstrap(
+    baseline: Sequence[Floats], other: Sequence[Floats], metric: Callable[[Floats], Floats], *, seed: int = 0
+) -> float:
+    """Tallies of each seed [items, K] of both models, and what makes a metric of their sums → p."""
+    items = len(baseline[0])
+    if any(len(tallies) != items for tallies in (*baseline, *other)):
+        raise ValueError("both models must have answered the same items")
+    dice, worse = np.random.default_rng(seed), 0
+    for start in range(0, DRAWS, _AT_ONCE):
+        draws = min(_AT_ONCE, DRAWS - start)
+        weights = dice.multinomial(items, np.full(items, 1 / items), size=draws).astype(np.float64)  # [draws, items]
+        base, better = (np.mean([metric(weights @ one) for one in side], axis=0) for side in (baseline, other))
+        worse += int((better <= base).sum())
+    return (1 + worse) / (1 + DRAWS)

@@ -1,8 +1,14 @@
-"""The report: results as JSON → HTML with everything in it, Markdown with its pictures beside it."""
+"""The report: results as JSON → HTML with everything in it, Markdown with its pictures beside it.
+
+reproduction.json holds all figures of a report, what they belong to, and what was asked for them. The last section says
+how a report is made: what to type, what it costs, where data are looked for.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +17,33 @@ from polyseme.jobs.atomic import replace_when_complete
 from polyseme.jobs.manifests import write_json
 from polyseme.reproduce.budgets import BUDGETS
 from polyseme.reproduce.comparison import failures
-from polyseme.reproduce.document import ReportDocument, Section
-from polyseme.reproduce.guide import guide
-from polyseme.reproduce.html import to_html
-from polyseme.reproduce.markdown import to_markdown
+from polyseme.reproduce.data_sets import HELD_OUT, SENSES, TASKS, TEXTS, TREEBANKS
+from polyseme.reproduce.document import Notes, ReportDocument, Section, Table, to_html, to_markdown
+from polyseme.reproduce.paper import TITLES
 from polyseme.reproduce.report_parts import PARTS, Part
-from polyseme.reproduce.results import RESULTS, Results, read_results
+from polyseme.reproduce.task_runs import LONGEST_STRETCH
 
 HTML, MARKDOWN = "report.html", "report.md"
 TITLE = "Deep contextualized word representations, measured again"
+LINES = (
+    "`polyseme reproduce --data DIR --out REPORT --estimate` lists what each part has to measure and how long that "
+    "takes; without `--estimate` it runs.",
+    "`--only table1,figure2` chooses parts (table1 to table6, figure1, figure2, perplexity, senses, languages), "
+    "`--task ner` a task in parts that train tasks, `--model` any model that polyseme loads, `--vectors` word "
+    "vectors, `--ask` sentences for Table 4, and `--cove` the weights of CoVe for its rows in Tables 5 and 6.",
+    "You can stop at any moment; the same command continues. Each result is stored with the model, the data, the "
+    "budget and all settings it depends on, so a report refuses another model or budget. A report that is made in "
+    "parts keeps its sentences and its CoVe weights until you pass others.",
+    "`polyseme reproduce --render REPORT/reproduction.json --out PAGE.md` (or `PAGE.html`, or a folder) rewrites "
+    "the report from its figures.",
+    "Tables 1 to 3 and both figures share their task models. A run ends at its limit of epochs, or earlier if the dev "
+    "score stops improving; the network with the best dev score counts. On a share of the data, where epochs are "
+    f"shorter, a run may have up to {LONGEST_STRETCH} times as many.",
+)
+RESULTS = "reproduction.json"
+VERSION = 1
+
+Results = Mapping[str, Any]
 
 
 def render(path: Path, out: Path) -> list[Path]:
@@ -105,3 +129,69 @@ def _about(results: Results, unfinished: Sequence[str]) -> Section:
 def _write(path: Path, content: bytes) -> None:
     with replace_when_complete(path) as file:
         file.write(content)
+
+
+def guide() -> Section:
+    budgets = Table(["budget", "what it is"], [[name, budget.about] for name, budget in BUDGETS.items()])
+    places = [[TITLES[task], " or ".join(folders), "train, dev, test"] for task, folders in TASKS.items()
+              if task in TITLES]  # fmt: skip
+    places += [
+        ["parts of speech, " + lang, " or ".join(folders), "train, dev, test (CoNLL-U)"]
+        for lang, folders in TREEBANKS.items()
+    ]
+    places += [
+        ["word senses", SENSES, "semcor and the evaluation sets (.data.xml, .gold.key.txt), index.sense"],
+        ["perplexity", HELD_OUT, "plain text"],
+        ["neighbours", ", ".join(TEXTS), "plain text, read in this order until there is enough"],
+    ]
+    return Section("How to run it", [Notes(LINES), budgets, Table(["for", "folder in DIR", "files"], places)])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The choices of earlier sittings that a report keeps until others are given."""
+
+    questions: tuple[str, ...] = ()  #: of Table 4
+    cove: str | None = None  #: digest of CoVe's weights
+
+    @classmethod
+    def before(cls, folder: Path) -> Asked:
+        """What the report in a folder was made with; nothing where there is none."""
+        path = folder / RESULTS
+        if not path.exists():
+            return cls()
+        found = read_results(path)
+        questions, cove = found.get("questions", []), found.get("cove")
+        if not isinstance(questions, list) or not all(isinstance(one, str) for one in questions):
+            raise InputError(f"{path} is damaged: its questions are not a list of sentences; delete it")
+        return cls(tuple(questions), cove)
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """What `write_report` wrote."""
+    try:
+        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = results["version"]
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path} holds no results of polyseme reproduce") from None
+    if version != VERSION:
+        raise InputError(f"{path} was written by another version ({version}); this one reads {VERSION}")
+    return results
+
+
+def belongings(results: Results) -> dict[str, Any]:
+    """What tells reports apart: figures that differ in one of these never stand in one.
+
+    Raises InputError where results do not say it.
+    """
+    try:
+        model = results["model"]
+        return {
+            "model": f"{model['name']} {model['fingerprint']}",
+            "budget": results["budget"],
+            "static vectors": results.get("static_sha256") or results["static"],
+        }
+    except (KeyError, TypeError):
+        raise InputError("it does not say which model, budget and static vectors its figures belong to") from None

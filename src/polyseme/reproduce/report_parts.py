@@ -11,7 +11,7 @@ from polyseme.reproduce import figure_sections, model_parts, model_sections, tas
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.document import Section
 from polyseme.reproduce.measurement import Tree
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.definition import find_task
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.measurement import Measurement, Missing, Tree
 from polyseme.reproduce.task_runs import TaskRun, epoch_limit, training
 from polyseme.tasks.data_files import DataFiles
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.inputs import Where
-from polyseme.tasks.registry import find_task
 
 #: In the order of Table 1.
 ALL_TASKS = ("squad", "snli", "srl", "coref", "ner", "sst")

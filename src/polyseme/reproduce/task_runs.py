@@ -18,9 +18,8 @@ from polyseme.jobs.manifests import digest, sha256_of
 from polyseme.reproduce.measurement import Measurement, Result, slug
 from polyseme.settings import with_values
 from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.definition import Preset
+from polyseme.tasks.definition import Preset, find_task
 from polyseme.tasks.inputs import Where
-from polyseme.tasks.registry import find_task
 from polyseme.tasks.run import HISTORY, SCORES, TaskPlan, describe, train_task
 from polyseme.tasks.trained_task import Task
 from polyseme.tasks.training import TaskWatch

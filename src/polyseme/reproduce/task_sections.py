@@ -18,7 +18,7 @@ from polyseme.reproduce.comparison import (
     shown,
 )
 from polyseme.reproduce.document import PAPER, Section, Table, section_of
-from polyseme.reproduce.titles import EXAMPLES, TITLES
+from polyseme.reproduce.paper import EXAMPLES, TITLES
 
 Figures = Mapping[str, Any]
 

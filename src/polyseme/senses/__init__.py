@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from polyseme.lm.places import find_place as find_place
     from polyseme.senses.labelled import AmbiguousWord as AmbiguousWord
     from polyseme.senses.labelled import SenseReport as SenseReport
+    from polyseme.senses.labelled import nearest_accuracy as nearest_accuracy
     from polyseme.senses.labelled import read_senses as read_senses
     from polyseme.senses.labelled import tell_apart as tell_apart
     from polyseme.senses.shift_measures import false_discovery as false_discovery
@@ -18,18 +19,16 @@ if TYPE_CHECKING:
     from polyseme.senses.shipped import shipped_text as shipped_text
     from polyseme.senses.text_shift import Shift as Shift
     from polyseme.senses.text_shift import compare_texts as compare_texts
-    from polyseme.senses.triplets import nearest_accuracy as nearest_accuracy
     from polyseme.senses.uses import read_uses as read_uses
 
 _HOME = {
     "polyseme.lm.places": ("find_place",),
-    "polyseme.senses.labelled": ("AmbiguousWord", "SenseReport", "read_senses", "tell_apart"),
+    "polyseme.senses.labelled": ("AmbiguousWord", "SenseReport", "nearest_accuracy", "read_senses", "tell_apart"),
     "polyseme.senses.shift_measures": ("false_discovery",),
+    "polyseme.senses.shifted_word": ("WordShift", "word_shift"),
     "polyseme.senses.shipped": ("shipped_text",),
     "polyseme.senses.text_shift": ("Shift", "compare_texts"),
-    "polyseme.senses.triplets": ("nearest_accuracy",),
     "polyseme.senses.uses": ("read_uses",),
-    "polyseme.senses.shifted_word": ("WordShift", "word_shift"),
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from polyseme.elmo import Elmo
-from polyseme.embed.passages import Passage, Shard, read_passages
+from polyseme.embed.description import Passage, Shard, read_passages
 from polyseme.index.occurrences import Occurrence
 from polyseme.jobs.progress import working
 from polyseme.prepared_text import Item

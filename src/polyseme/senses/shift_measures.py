@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from polyseme.encoding import Floats
 from polyseme.senses.clusters import Labels
-from polyseme.senses.triplets import SURE
+from polyseme.senses.labelled import SURE
 
 Doubles = npt.NDArray[np.float64]
 ShiftMeasure = Literal["APD", "prototypes", "JSD"]

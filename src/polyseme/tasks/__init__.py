@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from polyseme.tasks.definition import TaskNetwork as TaskNetwork
     from polyseme.tasks.definition import TrainingChoices as TrainingChoices
     from polyseme.tasks.definition import Vocabularies as Vocabularies
+    from polyseme.tasks.definition import find_task as find_task
+    from polyseme.tasks.definition import task_names as task_names
     from polyseme.tasks.inputs import Features as Features
     from polyseme.tasks.inputs import InputChoices as InputChoices
     from polyseme.tasks.inputs import TokenBatch as TokenBatch
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from polyseme.tasks.parts.encoders import BiGRU as BiGRU
     from polyseme.tasks.parts.encoders import BiLSTM as BiLSTM
     from polyseme.tasks.parts.encoders import VariationalDropout as VariationalDropout
-    from polyseme.tasks.registry import find_task as find_task
-    from polyseme.tasks.registry import task_names as task_names
     from polyseme.tasks.run import Finished as Finished
     from polyseme.tasks.run import TaskPlan as TaskPlan
     from polyseme.tasks.run import train_task as train_task
@@ -46,11 +46,19 @@ need_torch("a task model", "tasks")
 
 _HOME = {
     "polyseme.tasks.data_files": ("DataFiles", "find_data"),
-    "polyseme.tasks.definition": ("Definition", "Preset", "Split", "TaskNetwork", "TrainingChoices", "Vocabularies"),
+    "polyseme.tasks.definition": (
+        "Definition",
+        "Preset",
+        "Split",
+        "TaskNetwork",
+        "TrainingChoices",
+        "Vocabularies",
+        "find_task",
+        "task_names",
+    ),
     "polyseme.tasks.inputs": ("Features", "InputChoices", "TokenBatch", "TokenInputs", "TokenVectors"),
     "polyseme.tasks.parts.crf": ("CRF",),
     "polyseme.tasks.parts.encoders": ("BiGRU", "BiLSTM", "VariationalDropout"),
-    "polyseme.tasks.registry": ("find_task", "task_names"),
     "polyseme.tasks.run": ("Finished", "TaskPlan", "train_task"),
     "polyseme.tasks.scores": ("Confusion", "Scores", "label_scores", "precision_recall_f1"),
     "polyseme.tasks.treebank": ("MostFrequentTag", "TaggedSentence"),

@@ -4,6 +4,7 @@
                                                                               └ record, write ─► JSONL, own format
 
 A definition has no state. Sizes come from a preset, words and labels from ``vocabularies``, vectors from ``Features``.
+Tasks are found by name, those of other packages too; a task's module is imported when the task is asked for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
@@ -21,6 +23,7 @@ from msgspec import Meta
 from torch import Tensor, nn
 
 from polyseme.errors import ConfigError
+from polyseme.plugins import Group, added, broken, load_added
 from polyseme.settings import Count, Natural, NotNegative, Positive, Share, checked
 from polyseme.tasks.data_files import DataFiles, find_data
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
@@ -32,6 +35,20 @@ S = TypeVar("S")  #: sizes of the network: a frozen dataclass of numbers, string
 
 Vocabularies = dict[str, list[str]]
 Split = Callable[[str], list[Sentence]]
+_GROUP: Group = "polyseme.tasks"
+
+#: Each module has its ``Definition`` under the name TASK.
+MODULES = {
+    "ner": "polyseme.tasks.ner.task",
+    "pos": "polyseme.tasks.pos.task",
+    "sst": "polyseme.tasks.sst.task",
+    "snli": "polyseme.tasks.snli.task",
+    "srl": "polyseme.tasks.srl.task",
+    "squad": "polyseme.tasks.squad.task",
+    "coref": "polyseme.tasks.coref.task",
+    "text": "polyseme.tasks.text_classes.task",
+    "pairs": "polyseme.tasks.text_pairs.task",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +185,28 @@ class Definition(ABC, Generic[E, S]):
     def size(self, example: E) -> int:
         """How long an example is; batches hold examples of about the same size."""
         return sum(len(sentence) for sentence in self.sentences(example))
+
+
+def task_names() -> list[str]:
+    """Our own, then those that installed packages add."""
+    return [*MODULES, *sorted(added(_GROUP).keys() - MODULES.keys())]
+
+
+def find_task(name: str) -> Definition[Any, Any]:
+    """A task's definition."""
+    if name in MODULES:
+        task: Definition[Any, Any] = import_module(MODULES[name]).TASK
+        return task
+    if name in added(_GROUP):
+        return _added_task(name)
+    tables = "; word senses are in polyseme reproduce --only table5" if name == "wsd" else ""
+    raise ConfigError(f"there is no task {name!r} to train; there are: {', '.join(task_names())}{tables}")
+
+
+def _added_task(name: str) -> Definition[Any, Any]:
+    task = load_added(_GROUP, name)
+    if not isinstance(task, Definition):
+        raise broken(_GROUP, name, f"it is of type {type(task).__name__}, not a Definition")
+    if task.name != name:
+        raise broken(_GROUP, name, f"the task calls itself {task.name!r}")
+    return task

@@ -24,8 +24,7 @@ from polyseme.nn.mix import ScalarMix, mix_together, normalise
 from polyseme.sentence_reader import State
 from polyseme.settings import Count, Natural, NotNegative, Share, checked
 from polyseme.tasks.layer_cache import LayerCache
-from polyseme.tasks.parts.spelling import Spelling, SpellingCNN
-from polyseme.tasks.vectors.learned import LearnedWords, TaskWordVectors
+from polyseme.tasks.vectors.learned import LearnedWords, Spelling, SpellingCNN, TaskWordVectors
 from polyseme.tasks.vectors.static import AUTO, StaticVectors
 from polyseme.text.tokenization import PartedWords
 

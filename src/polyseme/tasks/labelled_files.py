@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.data_files import FileReading
 from polyseme.text.lines import without_compression
 
 LABELS = ("label", "gold_label", "class", "category", "sentiment", "topic", "is_duplicate", "target")

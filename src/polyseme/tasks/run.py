@@ -25,16 +25,20 @@ from polyseme.jobs.manifests import describe_input, measure_piece, refuse_other,
 from polyseme.nn.run_file import open_tensorboard
 from polyseme.sentence_reader import State, choose_device
 from polyseme.settings import with_values
-from polyseme.tasks.data_files import DataFiles
-from polyseme.tasks.definition import Definition, Preset
+from polyseme.tasks.data_files import DataFiles, FileReading
+from polyseme.tasks.definition import Definition, Preset, find_task
 from polyseme.tasks.inputs import Features, LearnedMix, TokenInputs, open_elmo
 from polyseme.tasks.layer_cache import LayerCache
-from polyseme.tasks.parts.spelling import Spelling
-from polyseme.tasks.reading import FileReading
-from polyseme.tasks.registry import find_task
-from polyseme.tasks.run_description import RUN, KnownModel, RunDescription
+from polyseme.tasks.run_description import (
+    RUN,
+    KnownModel,
+    RunDescription,
+    load_network,
+    restore_progress,
+    save_network,
+    save_progress,
+)
 from polyseme.tasks.scores import Scores, draw_confusion
-from polyseme.tasks.snapshots import load_network, restore_progress, save_network, save_progress
 from polyseme.tasks.trained_task import NETWORK, VOCABULARIES
 from polyseme.tasks.training import (
     EpochHooks,
@@ -47,7 +51,7 @@ from polyseme.tasks.training import (
     take_share,
     train,
 )
-from polyseme.tasks.vectors.learned import LearnedWords
+from polyseme.tasks.vectors.learned import LearnedWords, Spelling
 from polyseme.tasks.vectors.static import AUTO, PACKAGE, STATIC_FILES, identify_static, load_static
 from polyseme.text.tokenization import Language, language_name, split_text, word_language
 

@@ -1,4 +1,4 @@
-"""run.json: all that a task's run is, so that nothing else has to be remembered."""
+"""A task's run on disk: its network, its progress, and run.json, which says all else that has to be remembered."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from polyseme import __version__
 from polyseme.errors import FormatError, InputError
 from polyseme.jobs.manifests import InputFile, Piece, check_piece, read_manifest
+from polyseme.nn.run_file import read_run_file, save_run_file
 from polyseme.sentence_reader import State
 from polyseme.settings import settings_from
-from polyseme.tasks.definition import TrainingChoices
+from polyseme.tasks.definition import TaskNetwork, TrainingChoices, find_task
 from polyseme.tasks.inputs import InputChoices
-from polyseme.tasks.registry import find_task
+from polyseme.tasks.training import TaskTraining, TrainingProgress, set_rate
 
 RUN = "run.json"
 VERSION = 1
@@ -65,3 +68,48 @@ class RunDescription:
             raise FormatError(
                 f"{folder} is not a complete run of polyseme task train: {problem}; train it again"
             ) from None
+
+
+def save_network(network: TaskNetwork, path: Path) -> None:
+    save_run_file(path, network.state_dict(), {})
+
+
+def load_network(network: TaskNetwork, path: Path) -> None:
+    tensors, _ = read_run_file(path, "train it again")
+    _fill(network, tensors, path)
+
+
+def save_progress(network: TaskNetwork, training: TaskTraining, path: Path) -> None:
+    """Everything that is needed to go on as if nothing had happened."""
+    tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
+    tensors |= {f"average.{name}": tensor for name, tensor in training.average.values.items()}
+    for number, values in training.optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
+    save_run_file(path, tensors, training.progress.to_dict())
+
+
+def restore_progress(network: TaskNetwork, training: TaskTraining, path: Path) -> None:
+    """Put a run's state into a network and a training that were begun in the same way."""
+    tensors, about = read_run_file(path, "delete it, and the run begins again")
+    _fill(network, _part(tensors, "network."), path)
+    training.average.begin(_part(tensors, "average."))
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in _part(tensors, "optimizer.").items():
+        number, key = name.split(".", 1)
+        state.setdefault(int(number), {})[key] = tensor
+    optimizer = training.optimizer
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    training.progress = TrainingProgress.of(about)
+    set_rate(optimizer, training.progress.rate)
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def _fill(network: TaskNetwork, tensors: dict[str, Tensor], path: Path) -> None:
+    try:
+        network.load_state_dict(tensors)
+    except RuntimeError as error:
+        reason = str(error).split("\n")[1:2] or [str(error)]
+        raise FormatError(f"{path} does not fit this run's network: {reason[0].strip()}") from None

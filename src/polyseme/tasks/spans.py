@@ -1,9 +1,12 @@
-"""Spans as tags, in the schemes that files use, and F1 over spans.
+"""Spans as tags, in the schemes that files use, and F1 over spans; what a network found, with how sure it is.
 
 I live in New York City      IOB1   O O O I-LOC I-LOC I-LOC     B- only where a span touches one of its own class
 San Jose                     IOB2   O O O B-LOC I-LOC I-LOC     every span begins with B-
                              BIOES  O O O B-LOC I-LOC E-LOC     S- is a span of one token
                              BIOUL  O O O B-LOC I-LOC L-LOC     the same with U- and L-
+
+A found label or span is equal to the same one of a file, so scores, files and JSON take it for what it is, and a record
+can say the confidence.
 """
 
 from __future__ import annotations
@@ -187,3 +190,34 @@ def span_confusion(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[
         answers = {(span.start, span.end): span.label for span in found}
         pairs += [(by_place.get(key, "O"), answers.get(key, "O")) for key in {**by_place, **answers}]
     return Confusion.of([a for a, _ in pairs], [b for _, b in pairs])
+
+
+class FoundLabel(str):
+    """A label and its probability."""
+
+    confidence: float
+
+    @classmethod
+    def of(cls, label: str, confidence: float) -> FoundLabel:
+        found = cls(label)
+        found.confidence = round(confidence, 4)
+        return found
+
+
+class FoundSpan(Span):
+    """A span and the probability of the least certain of its tags."""
+
+    confidence: float
+
+    @classmethod
+    def of(cls, span: Span, confidences: list[float]) -> FoundSpan:
+        """``confidences`` are those of the tags of the whole sentence."""
+        found = cls(*span)
+        found.confidence = round(min(confidences[span.start : span.end]), 4)
+        return found
+
+
+def sure(found: object) -> dict[str, float]:
+    """What a record says of it; nothing where it does not come from a network."""
+    confidence = getattr(found, "confidence", None)
+    return {} if confidence is None else {"confidence": confidence}

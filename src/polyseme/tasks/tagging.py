@@ -12,8 +12,7 @@ from typing import Any
 
 from polyseme.errors import ConfigError
 from polyseme.jobs.progress import windows
-from polyseme.tasks.text_records import text_record
-from polyseme.tasks.trained_task import Task
+from polyseme.tasks.trained_task import Task, text_record
 from polyseme.text.any_language import HAN
 from polyseme.text.readers import Document
 from polyseme.text.tokenization import Sentence

@@ -3,6 +3,15 @@
 tagger = Task.load("run")                              # or one of the box: Task.load("en/ner")
 tagger.predict("Ada Lovelace was born in London.")    # one record, with its sentences
 tagger.evaluate("test.iob2.xz").values["f1"]
+
+What was predicted of a text is one record: its sentences, each with its tokens, their places and the answers.
+
+    {"text": "Ada left. Bob slept.",
+     "sentences": [{"tokens": ["Ada", "left", "."], "offsets": [[0, 3], [4, 8], [8, 9]],
+                    "entities": [{"label": "PER", "start": 0, "end": 1, "start_char": 0, "end_char": 3, …}]},
+                   …]}
+
+``start`` and ``end`` count the tokens of the sentence, ``start_char`` and ``end_char`` the characters of the text.
 """
 
 from __future__ import annotations
@@ -25,18 +34,14 @@ from polyseme.jobs.manifests import refuse_other
 from polyseme.jobs.progress import windows
 from polyseme.sentence_reader import choose_device
 from polyseme.tasks.bundled_tasks import find_run
-from polyseme.tasks.definition import Definition, Vocabularies
+from polyseme.tasks.data_files import FileReading
+from polyseme.tasks.definition import Definition, Vocabularies, find_task
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.layer_cache import LayerCache
-from polyseme.tasks.parts.spelling import Spelling
-from polyseme.tasks.reading import FileReading
-from polyseme.tasks.registry import find_task
-from polyseme.tasks.run_description import KnownModel, RunDescription
+from polyseme.tasks.run_description import KnownModel, RunDescription, load_network
 from polyseme.tasks.scores import Scores
-from polyseme.tasks.snapshots import load_network
-from polyseme.tasks.text_records import text_record
 from polyseme.tasks.training import Workplace, predict
-from polyseme.tasks.vectors.learned import LearnedWords
+from polyseme.tasks.vectors.learned import LearnedWords, Spelling
 from polyseme.tasks.vectors.static import StaticVectors
 from polyseme.text.tokenization import Language, Sentence, language_name, split_text
 
@@ -246,3 +251,26 @@ def open_known_elmo(choices: InputChoices, known: KnownModel | None, device: str
     now = {"fingerprint": elmo.fingerprint}
     refuse_other({"fingerprint": known.fingerprint}, now, what=what, remedy="say where that one is with --model")
     return elmo
+
+
+def text_record(text: str, sentences: Sequence[Sentence], records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The records of a text's sentences → one."""
+    placed = [
+        {"tokens": list(sentence.tokens), "offsets": [list(span) for span in sentence.offsets]}
+        | _placed(record, text, sentence)
+        for sentence, record in zip(sentences, records, strict=True)
+    ]
+    return {"text": text, "sentences": placed}
+
+
+def _placed(value: Any, text: str, sentence: Sentence) -> Any:
+    """The same with characters beside tokens, wherever something has a start and an end."""
+    if isinstance(value, list):
+        return [_placed(one, text, sentence) for one in value]
+    if not isinstance(value, dict):
+        return value
+    found = {name: _placed(one, text, sentence) for name, one in value.items()}
+    if isinstance(start := value.get("start"), int) and isinstance(end := value.get("end"), int) and start < end:
+        first, last = sentence.offsets[start][0], sentence.offsets[end - 1][1]
+        found |= {"text": text[first:last], "start_char": first, "end_char": last}
+    return found

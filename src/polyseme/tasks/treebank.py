@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from polyseme.errors import ConfigError, InputError
-from polyseme.tasks.column_files import read_blocks
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.data_files import FileReading
+from polyseme.tasks.tagged import read_blocks
 
 #: Universal tags, or those of the language.
 TagColumn = Literal["upos", "xpos"]

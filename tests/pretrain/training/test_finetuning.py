@@ -41,8 +41,7 @@ from polyseme.pretrain.training.run_plan import RunPlan, recipe_of_run
 from polyseme.pretrain.training.step_softmax import sampled_softmax
 from polyseme.pretrain.training.trainer import StepReport, Training
 from polyseme.text.characters import ByteScheme, UnicodeScheme
-from polyseme.text.indexing import Indexer, WordTable
-from polyseme.text.vocabulary import SPECIALS, Vocabulary
+from polyseme.text.vocabulary import SPECIALS, Indexer, Vocabulary, WordTable
 
 
 def some_words(corpus: Corpus, every: int = 2) -> Vocabulary:

@@ -11,7 +11,7 @@ from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
 from polyseme.nn.token_encoder import TokenEncoder
 from polyseme.pretrain.training.objective import trimmed_groups
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
-from polyseme.text.indexing import Indexer, WordTable
+from polyseme.text.vocabulary import Indexer, WordTable
 
 CHARACTERS = CharacterConfig(
     alphabet=BYTE_ALPHABET, dim=4, max_characters=20, filters=((1, 3), (3, 4), (7, 5)), highways=1

@@ -28,8 +28,7 @@ from polyseme.pretrain.training.parallel import side_by_side
 from polyseme.pretrain.training.perplexity import evaluate, evaluate_in_order, warm_states
 from polyseme.sentence_reader import WARM_TEXT, State
 from polyseme.text.characters import ByteScheme
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import Vocabulary
+from polyseme.text.vocabulary import Indexer, Vocabulary
 
 WORDS = ("<S>", "</S>", "<UNK>", "the", "cat", "sat", "on", "a", "mat", ".")
 DOCUMENTS = st.lists(

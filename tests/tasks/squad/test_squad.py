@@ -11,7 +11,7 @@ import pytest
 from helpers.small_runs import assert_it_learned, small_run
 from helpers.toy_data import write_korquad, write_squad
 from polyseme.errors import InputError
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.squad.data import Question
 from polyseme.tasks.squad.network import BidafSizes
 from polyseme.tasks.squad.task import TASK

@@ -8,8 +8,7 @@ import torch
 
 from polyseme.errors import ConfigError
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.parts.spelling import Spelling
-from polyseme.tasks.vectors.learned import NOT_TRAINED, UNKNOWN_WORD, LearnedWords
+from polyseme.tasks.vectors.learned import NOT_TRAINED, UNKNOWN_WORD, LearnedWords, Spelling
 from polyseme.tasks.vectors.static import StaticVectors
 
 TRAINING = [["The", "cat", "sat"], ["the", "zyx", "zyx", "once"]]

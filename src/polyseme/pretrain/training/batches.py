@@ -21,8 +21,7 @@ import torch
 from torch import Tensor
 
 from polyseme.pretrain.corpus.corpus import Corpus
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import BEGIN, END, Vocabulary
+from polyseme.text.vocabulary import BEGIN, END, Indexer, Vocabulary
 
 Types = npt.NDArray[np.int64]
 

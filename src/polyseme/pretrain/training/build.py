@@ -17,8 +17,7 @@ from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.pretrain.recipe import ModelShape, Recipe
 from polyseme.pretrain.training.language_model import LanguageModel
 from polyseme.text.characters import ByteScheme, Characters, UnicodeScheme
-from polyseme.text.indexing import Indexer, WordTable
-from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Indexer, Vocabulary, WordTable
 
 #: What a recipe's shape and the network's configuration call by the same names.
 LSTM_CHOICES = ("cell", "projection", "layers", "cell_clip", "projection_clip", "skip_connections", "bidirectional")

@@ -30,8 +30,7 @@ from polyseme.pretrain.training.language_model import LanguageModel
 from polyseme.pretrain.training.open_run import Watch
 from polyseme.pretrain.training.pretraining import run_plan
 from polyseme.pretrain.training.run_plan import RunPlan
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import UNKNOWN, Vocabulary
+from polyseme.text.vocabulary import UNKNOWN, Indexer, Vocabulary
 
 #: Of a budget that is smaller than what the recipe gives the softmax alone: the part that it gets.
 LARGEST_SHARE = 0.25

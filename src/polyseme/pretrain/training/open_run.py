@@ -22,8 +22,8 @@ from polyseme.pretrain.training.parallel import Runner, after
 from polyseme.pretrain.training.perplexity import evaluate, warm_states
 from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.pretrain.training.trainer import CheckpointDue, Event, Improved, Looked, StepReport, Training, train
-from polyseme.text.indexing import Indexer
 from polyseme.text.tokenization import UNITS, language_code
+from polyseme.text.vocabulary import Indexer
 
 LAST, BEST, CURVE, MODEL = "last.safetensors", "best.safetensors", "curve.png", "model"
 

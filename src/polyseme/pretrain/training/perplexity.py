@@ -25,8 +25,7 @@ from polyseme.pretrain.training.language_model import LanguageModel, States, lst
 from polyseme.pretrain.training.objective import read_without_gradient
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
 from polyseme.sentence_reader import WARM_TEXT
-from polyseme.text.indexing import Indexer
-from polyseme.text.vocabulary import UNKNOWN, Vocabulary
+from polyseme.text.vocabulary import UNKNOWN, Indexer, Vocabulary
 
 #: Positions that are read together while evaluating; the result does not depend on it.
 BATCH_POSITIONS = 4096

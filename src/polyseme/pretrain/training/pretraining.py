@@ -35,7 +35,7 @@ from polyseme.pretrain.training.parallel import Runner, on_cores, one_after_the_
 from polyseme.pretrain.training.run_plan import RECIPE, RunPlan, check_same_run, describe_texts
 from polyseme.pretrain.training.sampler import new_sampler
 from polyseme.pretrain.training.trainer import Training, new_optimizer
-from polyseme.text.indexing import Indexer
+from polyseme.text.vocabulary import Indexer
 
 LOCK = "run.lock"
 

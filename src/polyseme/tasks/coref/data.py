@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.tasks.column_files import cells
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.data_files import FileReading
+from polyseme.tasks.tagged import cells
 from polyseme.text.lines import without_compression
 
 Mention = tuple[int, int]  # tokens of the document from the first up to, not including, the second

@@ -22,10 +22,10 @@ from polyseme.tasks.coref.data import (
 )
 from polyseme.tasks.coref.metrics import chain_tally, conll_of, score_chains
 from polyseme.tasks.coref.network import CorefSizes, DocumentBatch, SpanRanker
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.paragraphs import text_batch
-from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Floats, Scores
 from polyseme.tasks.tagged import breaks_columns, tokens_of
 

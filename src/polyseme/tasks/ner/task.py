@@ -9,14 +9,13 @@ from typing import Any
 
 from torch import Tensor
 
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
-from polyseme.tasks.found import FoundSpan, sure
 from polyseme.tasks.inputs import InputChoices, TokenInputs
 from polyseme.tasks.parts.crf import CRF
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
-from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Floats, Scores, f1_of, span_tally
-from polyseme.tasks.spans import Scheme, Span, is_tag, lenient_spans, span_scores, spans_of, tags_of
+from polyseme.tasks.spans import FoundSpan, Scheme, Span, is_tag, lenient_spans, span_scores, spans_of, sure, tags_of
 from polyseme.tasks.tagged import one_sentence, read_tagged
 
 SCHEME: Scheme = "BIOUL"  # of the network; files may follow another one

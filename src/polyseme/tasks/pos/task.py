@@ -12,14 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from polyseme.errors import InputError
-from polyseme.tasks.column_files import Block, cells, read_blocks
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
-from polyseme.tasks.found import FoundLabel, sure
 from polyseme.tasks.inputs import InputChoices
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
-from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Scores, label_scores
-from polyseme.tasks.tagged import one_sentence, starts_document
+from polyseme.tasks.spans import FoundLabel, sure
+from polyseme.tasks.tagged import Block, cells, one_sentence, read_blocks, starts_document
 from polyseme.tasks.treebank import read_treebank
 
 NOT_COUNTED = -100  # the target of padding and of tags that training never saw

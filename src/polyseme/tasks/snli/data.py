@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.data_files import FileReading
 
 LABELS = ("entailment", "neutral", "contradiction")
 NO_AGREEMENT = "-"

@@ -11,10 +11,9 @@ from typing import Any
 
 from polyseme.errors import InputError
 from polyseme.tasks.classification import Classification, all_tokens, label_numbers
-from polyseme.tasks.data_files import DataFiles, split_of
+from polyseme.tasks.data_files import DataFiles, FileReading, split_of
 from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.reading import FileReading
 from polyseme.tasks.snli.data import LABELS, read_snli
 from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
 from polyseme.text.lines import without_compression

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.errors import InputError
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Split
-from polyseme.tasks.reading import FileReading
 from polyseme.tasks.squad.metrics import metric_of, refuse_other_script
 from polyseme.text.lines import open_bytes
 from polyseme.text.tokenization import Sentence

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from polyseme.errors import InputError
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.parts.paragraphs import text_batch
-from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Scores
 from polyseme.tasks.squad.data import Paragraph, Question, paragraph_of, read_squad
 from polyseme.tasks.squad.metrics import metric_of

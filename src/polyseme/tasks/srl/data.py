@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.tasks.column_files import Block, cells, read_blocks, word_column, words_of
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.spans import Span
+from polyseme.tasks.tagged import Block, cells, read_blocks, word_column, words_of
 
 NOTHING = "-"
 VERB = "V"

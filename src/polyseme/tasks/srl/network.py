@@ -17,12 +17,11 @@ from torch.nn import functional
 
 from polyseme.nn.dropout import Dropout
 from polyseme.tasks.definition import TaskNetwork
-from polyseme.tasks.found import FoundSpan
 from polyseme.tasks.inputs import TokenBatch, TokenInputs, TokenVectors
 from polyseme.tasks.parts.crf import CRF, FORBIDDEN
 from polyseme.tasks.parts.encoders import BiLSTM
 from polyseme.tasks.parts.highway_lstm import AlternatingHighwayLSTM
-from polyseme.tasks.spans import spans_of, split_tag
+from polyseme.tasks.spans import FoundSpan, spans_of, split_tag
 from polyseme.tasks.srl.data import VERB
 
 #: Frames whose tags are computed together when predicting.

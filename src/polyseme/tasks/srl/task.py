@@ -11,12 +11,11 @@ from typing import Any
 import torch
 
 from polyseme.errors import InputError
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
-from polyseme.tasks.found import sure
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
-from polyseme.tasks.reading import FileReading
 from polyseme.tasks.scores import Floats, Scores, f1_of, precision_recall_f1
-from polyseme.tasks.spans import Span, span_confusion, tags_of
+from polyseme.tasks.spans import Span, span_confusion, sure, tags_of
 from polyseme.tasks.srl.data import (
     VERB,
     Frame,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyseme.errors import InputError
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.spans import Span
 from polyseme.tasks.treebank import PENN_SIGNS
 

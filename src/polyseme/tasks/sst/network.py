@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from polyseme.nn.dropout import Dropout
 from polyseme.tasks.classification import Classification, HasLabel, label_numbers
 from polyseme.tasks.definition import TaskNetwork, Vocabularies
-from polyseme.tasks.found import FoundLabel
 from polyseme.tasks.inputs import Features, TokenBatch, TokenInputs
 from polyseme.tasks.parts.attention import masked_softmax
 from polyseme.tasks.parts.encoders import BiLSTM, start_for_relu
+from polyseme.tasks.spans import FoundLabel
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Preset, Split, TrainingChoices
-from polyseme.tasks.found import sure
 from polyseme.tasks.inputs import InputChoices
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.spans import sure
 from polyseme.tasks.sst.data import SstSentence, read_sentiment
 from polyseme.tasks.sst.network import SstSizes, TokenClassification
 from polyseme.tasks.tagged import one_sentence

@@ -10,10 +10,10 @@ from typing import Any
 from polyseme.errors import InputError
 from polyseme.settings import with_values
 from polyseme.tasks.classification import all_tokens
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Split
-from polyseme.tasks.found import sure
 from polyseme.tasks.labelled_files import SUFFIXES, named_texts, read_labelled
-from polyseme.tasks.reading import FileReading
+from polyseme.tasks.spans import sure
 from polyseme.tasks.sst.network import TokenClassification
 from polyseme.tasks.sst.task import PRESETS as OF_SENTIMENT
 

@@ -11,13 +11,13 @@ from typing import Any
 from polyseme.errors import InputError
 from polyseme.settings import with_values
 from polyseme.tasks.classification import Classification, all_tokens, label_numbers
+from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Split, Vocabularies
-from polyseme.tasks.found import FoundLabel, sure
 from polyseme.tasks.inputs import Features, TokenInputs
 from polyseme.tasks.labelled_files import SUFFIXES, named_texts, read_labelled
-from polyseme.tasks.reading import FileReading
 from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
 from polyseme.tasks.snli.task import PRESETS as OF_INFERENCE
+from polyseme.tasks.spans import FoundLabel, sure
 
 
 @dataclass(frozen=True, slots=True)

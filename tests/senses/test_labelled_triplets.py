@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.encoding import Floats
-from polyseme.senses.triplets import TIE, mean_interval, nearest_accuracy, triplet_accuracy
+from polyseme.senses.labelled import TIE, mean_interval, nearest_accuracy, triplet_accuracy
 
 
 def by_loop(similarity: Floats, senses: list[str]) -> float:

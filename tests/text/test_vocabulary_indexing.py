@@ -14,7 +14,7 @@ from helpers.reference import byte_ids, unicode_ids
 from helpers.reference.cases import ENTRIES, WORDS
 from polyseme.errors import ConfigError, InputError
 from polyseme.text.characters import ByteScheme, UnicodeScheme
-from polyseme.text.indexing import Indexer, WordTable
+from polyseme.text.vocabulary import Indexer, WordTable
 
 CHARACTER_IDS = {entry: i for i, entry in enumerate(ENTRIES)}
 WORD_IDS = {word: i for i, word in enumerate(WORDS)}

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyseme.engine.plan import FEWEST_SENTENCES, MOST_POSITIONS, MOST_SENTENCES, Batch, plan_batches
+from polyseme.engine.bilm_reader import FEWEST_SENTENCES, MOST_POSITIONS, MOST_SENTENCES, Batch, plan_batches
 
 LENGTHS = st.lists(st.integers(2, 90), min_size=1, max_size=300)
 

@@ -12,8 +12,8 @@ from helpers.damage import flip_bit, forget_digests
 from helpers.refusals import refused
 from helpers.small_models import small_model
 from polyseme.formats.detect import BUNDLED, bundled_models, load
-from polyseme.formats.digests import DIGESTS
 from polyseme.formats.native import CONFIG, README, WEIGHTS, save_native
+from polyseme.formats.safetensors_file import DIGESTS
 
 
 def copy_of(name: str, folder: Path) -> Path:

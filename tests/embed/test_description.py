@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyseme.embed.passages import Passage, Shard, read_passages
+from polyseme.embed.description import Passage, Shard, read_passages
 from polyseme.errors import ConfigError
 from polyseme.text.readers import Document
 from polyseme.text.tokenization import Sentence, split_text

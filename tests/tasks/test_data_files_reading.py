@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.errors import InputError
+from polyseme.tasks.data_files import FileReading
+from polyseme.tasks.definition import find_task
 from polyseme.tasks.ner.task import TASK as NER
 from polyseme.tasks.pos.task import TASK as POS
-from polyseme.tasks.reading import FileReading
-from polyseme.tasks.registry import find_task
 from polyseme.tasks.spans import Span, lenient_spans, spans_of, tags_of
 from polyseme.text.tokenization import split_text
 

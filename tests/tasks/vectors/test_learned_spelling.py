@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from polyseme.tasks.parts.spelling import FILTER_WIDTH, LONGEST, Spelling, SpellingCNN
+from polyseme.tasks.vectors.learned import FILTER_WIDTH, LONGEST, Spelling, SpellingCNN
 
 SPELLING = Spelling.of([["Ada", "left", "a", "b"]])
 
