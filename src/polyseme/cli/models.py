@@ -46,7 +46,7 @@ def models(
 ) -> None:
     """List all models known by name: bundled, downloaded, and every released ELMo.
 
-    A name is downloaded when it is first used, or with polyseme pull. $POLYSEME_HOME is where models are kept.
+    A model is downloaded when its name is first used, or with polyseme pull. Models are kept in $POLYSEME_HOME.
 
     Examples:
 
