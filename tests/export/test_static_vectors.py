@@ -77,7 +77,7 @@ def test_gensim_reads_them(tmp_path: Path, suffix: str) -> None:
 
 def test_word_lists() -> None:
     assert read_words(["bank\n", "\n", " river \n", "bank\n"]) == ["bank", "river"]
-    with pytest.raises(InputError, match=r"line 2 .*one word a line"):
+    with pytest.raises(InputError, match=r"line 2 .*one word per line"):
         read_words(["bank\n", "river bank\n"])
     with pytest.raises(InputError, match="no words"):
         read_words(["\n"])
