@@ -60,8 +60,8 @@ NOTES = {
         "widened": "the first 80 million tokens were read by a model with vectors of 256 numbers, which was widened to "
         "512 without changing its predictions (benchmarks/widen.py); its learning rate was 0.004 for the first 24 "
         "million tokens, and 0.002 after that",
-        "changed": "the next 38.5 million tokens had a learning rate of at most 0.003, which fell from 0.0017 to almost "
-        "zero in the end; over the last 46 million it fell again, from 0.0025 to almost zero (that run was planned for "
+        "changed": "the next 38.5 million tokens had a learning rate of at most 0.003, which fell to almost zero in "
+        "the end; over the last 46 million it fell again, from 0.0025 to almost zero (that run was planned for "
         "83 million tokens, then for 54, 50 and 46)",
     },
     "ko": {

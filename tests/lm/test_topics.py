@@ -13,7 +13,7 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats, unit
 from polyseme.formats.detect import bundled_models
 from polyseme.lm.places import Place
-from polyseme.lm.topics import TOPICS, Topics, learn_map, weighted_rows
+from polyseme.lm.topics import TOPICS, Topics, learn_map, weight_name, weighted_rows
 
 ELMO = small_elmo()
 LEXICON = ELMO.lexicon
@@ -42,7 +42,7 @@ def test_a_map_finds_what_documents_differ_in() -> None:
 
 def test_the_topic_is_the_sum_of_the_other_words_that_are_known() -> None:
     words = np.random.default_rng(1).normal(size=(len(WORDS), 3)).astype(np.float32)
-    topics = Topics(LEXICON, words)
+    topics = Topics(LEXICON, words, 1.0)
     for target in ("present", "zebra"):
         found = topics.around(Place(["the", "cat", target, "unheard", "the"], 2, 3))
         the, cat = WORDS.index("the"), WORDS.index("cat")
@@ -58,9 +58,10 @@ def test_frequent_words_are_short() -> None:
 
 def test_a_map_belongs_to_one_model(tmp_path: Path) -> None:
     path = tmp_path / "maps.safetensors"
-    save_file({ELMO.fingerprint: np.ones((5, 2), np.float16)}, path)
+    stored = {ELMO.fingerprint: np.ones((5, 2), np.float16), weight_name(ELMO.fingerprint): np.array(0.5)}
+    save_file(stored, path)
     found = Topics.of(LEXICON, ELMO.fingerprint, path)
-    assert found is not None and found.words.shape == (len(WORDS), 2)
+    assert found is not None and found.words.shape == (len(WORDS), 2) and found.weight == 0.5
     assert Topics.of(LEXICON, small_elmo(1).fingerprint, path) is None
     assert LEXICON.topics is None
 
@@ -69,4 +70,4 @@ def test_a_map_belongs_to_one_model(tmp_path: Path) -> None:
 def test_every_bundled_model_has_topics(name: str) -> None:
     topics = Elmo.from_pretrained(name).lexicon.topics
     assert topics is not None, "run: python benchmarks/learn_topics.py " + name
-    assert topics.words.shape[1] == TOPICS and np.isfinite(topics.words).all()
+    assert topics.words.shape[1] == TOPICS and np.isfinite(topics.words).all() and topics.weight > 0

@@ -11,7 +11,7 @@ from polyseme import Sense
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
 from polyseme.lm.topics import Topics
-from polyseme.senses.uses import SENSE_WEIGHTS, WITHOUT_TOPICS, Readout
+from polyseme.senses.uses import SENSE_WEIGHTS, SENTENCE_WEIGHT, Readout
 
 ELMO = small_elmo()
 GIFT, MAT = "Here is your birthday [present].", "the cat sat on a [present]."
@@ -33,10 +33,10 @@ def test_by_substitutes_two_senses_are_as_alike_as_their_vectors() -> None:
     assert ELMO.similarity(GIFT, MAT, by="substitutes") == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("weights", [SENSE_WEIGHTS, WITHOUT_TOPICS], ids=["topics", "no topics"])
-def test_by_sense_is_the_weighted_mean_of_what_stands_around_the_word(weights: dict[Readout, float]) -> None:
-    elmo = small_elmo()
-    elmo.lexicon.topics = Topics(elmo.lexicon, elmo.lexicon.rows) if "topic" in weights else None
+@pytest.mark.parametrize("added", [{"topic": 0.7}, {"sentence": SENTENCE_WEIGHT}], ids=["topics", "no topics"])
+def test_by_sense_is_the_weighted_mean_of_what_stands_around_the_word(added: dict[Readout, float]) -> None:
+    elmo, weights = small_elmo(), SENSE_WEIGHTS | added
+    elmo.lexicon.topics = Topics(elmo.lexicon, elmo.lexicon.rows, added["topic"]) if "topic" in added else None
     one, other = elmo.sense(GIFT), elmo.sense(MAT)
     expected = sum(weight * one.similarity(other, by) for by, weight in weights.items())
     assert one.similarity(other) == pytest.approx(expected / sum(weights.values()), abs=1e-5)

@@ -7,7 +7,8 @@ what sentences of one document have in common says more of a sense than what the
     topic of a sentence  bag · map: near for sentences of one document, far for those of others [TOPICS]
 
 The map is Fisher's linear discriminant with documents as classes. models/topics.safetensors has one for each bundled
-model, by its fingerprint; `benchmarks/learn_topics.py` learned them. Other models have no topics.
+model by its fingerprint, and what the topic counts for in "sense" with that model. `benchmarks/learn_topics.py` learned
+both. Other models have no topics.
 """
 
 from __future__ import annotations
@@ -42,12 +43,16 @@ class Topics:
 
     lexicon: Lexicon
     words: Floats  # [V, TOPICS], rare words long and frequent ones short
+    weight: float  #: of the topic in "sense", where substitutes have 1
 
     @classmethod
     def of(cls, lexicon: Lexicon, fingerprint: str, path: Path = MAPS) -> Topics | None:
         """None for a model that has no map."""
-        found = load_file(path).get(fingerprint) if path.is_file() else None
-        return None if found is None else cls(lexicon, weighted_rows(lexicon) @ found.astype(np.float32))
+        known = load_file(path) if path.is_file() else {}
+        if fingerprint not in known:
+            return None
+        words = weighted_rows(lexicon) @ known[fingerprint].astype(np.float32)
+        return cls(lexicon, words, float(known[weight_name(fingerprint)]))
 
     def around(self, place: Place) -> Floats:
         """What all words but those of the place are about; zeros where none is known. [TOPICS]"""
@@ -59,6 +64,11 @@ class Topics:
         for number, place in enumerate(places):
             found[number] = self.around(place)
         return found
+
+
+def weight_name(fingerprint: str) -> str:
+    """Under which the weight of a model's topics is stored, beside its map."""
+    return f"weight of {fingerprint}"
 
 
 def weighted_rows(lexicon: Lexicon) -> Floats:

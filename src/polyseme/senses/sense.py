@@ -5,7 +5,7 @@
     gift.similarity(now)              from −1 to 1
 
 By "sense" all that the neighbours say is put together: substitutes, place and topic, weighted as
-`polyseme.senses.uses.SENSE_WEIGHTS` says. The word's own vector has no part in it.
+`polyseme.senses.uses.Uses.sense_weights` says. The word's own vector has no part in it.
 """
 
 from __future__ import annotations

@@ -31,10 +31,10 @@ from polyseme.text.vocabulary import Vocabulary
 Readout = Literal["word", "place", "sentence", "topic", "substitutes", "sense"]
 
 #: What each readout's cosine counts for in "sense". Chosen together with the grouping, on the choosing halves of
-#: senses.tsv, of pseudo-words and of SemCor's lemmas (docs/senses.md).
-SENSE_WEIGHTS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.15, "topic": 0.2}
-#: For a model without topics; one without a softmax has the last two.
-WITHOUT_TOPICS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.15, "sentence": 0.15}
+#: senses.tsv, of pseudo-words and of SemCor's lemmas (docs/senses.md). The weight of the topic belongs to the model.
+SENSE_WEIGHTS: dict[Readout, float] = {"substitutes": 1.0, "place": 0.15}
+#: In place of the topic, where there is none.
+SENTENCE_WEIGHT = 0.15
 
 #: A word weighs A / (A + p(word)) in the mean of a sentence (Arora et al., 2017): as frequent as this, one half.
 HALF_WEIGHT = 1e-3
@@ -49,6 +49,7 @@ class Uses:
     sentence: Floats  # [n, W]
     substitutes: SubstituteVectors | None
     topic: Floats | None  # [n, TOPICS]
+    topic_weight: float  #: in "sense"
     directions: int  #: 1 for a model that reads forward only
 
     def __len__(self) -> int:
@@ -57,15 +58,15 @@ class Uses:
     def __getitem__(self, rows: slice | npt.NDArray[np.int64] | list[int]) -> Uses:
         found = None if self.substitutes is None else self.substitutes[rows]
         topic = None if self.topic is None else self.topic[rows]
-        return Uses(self.word[:, rows], self.place[rows], self.sentence[rows], found, topic, self.directions)
+        contexts = self.place[rows], self.sentence[rows]
+        return Uses(self.word[:, rows], *contexts, found, topic, self.topic_weight, self.directions)
 
     @property
     def sense_weights(self) -> dict[Readout, float]:
         """What "sense" is made of here."""
-        if self.topic is not None:
-            return SENSE_WEIGHTS
         known = self.substitutes is not None
-        return {by: weight for by, weight in WITHOUT_TOPICS.items() if known or by != "substitutes"}
+        weights = {by: weight for by, weight in SENSE_WEIGHTS.items() if known or by != "substitutes"}
+        return weights | ({"sentence": SENTENCE_WEIGHT} if self.topic is None else {"topic": self.topic_weight})
 
     def similarities(self, other: Uses, by: Readout, layer: int = -1) -> Floats:
         """The cosine of every use here with every use there, by a readout; ``layer`` is that of "word". [n, m]"""
@@ -117,9 +118,11 @@ def read_uses(elmo: Elmo, places: Sequence[Place], lexicon: Lexicon | None = Non
         place[number] = place_vector(encoding, one)
         sentence[number] = sentence_vector(encoding, one, weights)
     if lexicon is None:
-        return Uses(word, place, sentence, None, None, config.directions)
-    topic = None if lexicon.topics is None else lexicon.topics.around_all(places)
-    return Uses(word, place, sentence, lexicon.substitute_vectors(place), topic, config.directions)
+        return Uses(word, place, sentence, None, None, 0.0, config.directions)
+    topics, substitutes = lexicon.topics, lexicon.substitute_vectors(place)
+    if topics is None:
+        return Uses(word, place, sentence, substitutes, None, 0.0, config.directions)
+    return Uses(word, place, sentence, substitutes, topics.around_all(places), topics.weight, config.directions)
 
 
 def place_vector(encoding: Encoding, place: Place) -> Floats:
