@@ -24,7 +24,6 @@ from typing import Any
 
 from chaos.fuzz import measured_commit
 from chaos.long_jobs import LongJob, digest_of, long_jobs, prepare_place, remove
-
 from polyseme.cli.app import sentence_of
 from polyseme.errors import PolysemeError
 
