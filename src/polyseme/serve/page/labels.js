@@ -2,8 +2,10 @@
 
 export const WIDTH = 640;
 export const HEIGHT = 420;
+const RING_TEXT = 60; // half as wide
 
 // groups: {text, places}; marks: the places of all; rings: {at: [x, y], text: where its words stand, below or above it}
+// → [x, y, half the width] of each
 export function placeLabels(groups, marks, rings) {
   const centres = groups.map((group) => besideGroup(group, marks));
   avoid(centres, rings.map(blockOf));
@@ -20,7 +22,7 @@ function besideGroup({ text, places }, marks) {
   const middle = Math.min(WIDTH - half, Math.max(half, at(x, 0.5)));
   const covered = (line) => marks.filter(([markX, markY]) => Math.abs(markX - middle) < half + 6 && markY > line - 18 && markY < line + 10).length;
   const lines = [at(y, 0.1) - 14, at(y, 0.9) + 24].map((line) => Math.min(HEIGHT - 12, Math.max(18, line)));
-  return [middle, covered(lines[1]) < covered(lines[0]) ? lines[1] : lines[0]];
+  return [middle, covered(lines[1]) < covered(lines[0]) ? lines[1] : lines[0], half];
 }
 
 // What a ring and its words take up, for the baseline of a label.
@@ -32,7 +34,7 @@ function blockOf({ at: [x, y], text }) {
 function avoid(centres, blocks) {
   for (const centre of centres) {
     for (const { x, top, bottom } of blocks) {
-      if (Math.abs(centre[0] - x) >= 130 || centre[1] <= top || centre[1] >= bottom) continue;
+      if (Math.abs(centre[0] - x) >= centre[2] + RING_TEXT || centre[1] <= top || centre[1] >= bottom) continue;
       const up = top >= 18 && (bottom > HEIGHT - 12 || centre[1] - top <= bottom - centre[1]);
       centre[1] = up ? top : bottom;
     }
@@ -46,7 +48,7 @@ function apart(centres) {
     for (let i = 1; i < order.length; i++) {
       for (let j = 0; j < i; j++) {
         const gap = order[i][1] - order[j][1];
-        if (Math.abs(order[i][0] - order[j][0]) < 170 && Math.abs(gap) < 20) {
+        if (Math.abs(order[i][0] - order[j][0]) < order[i][2] + order[j][2] && Math.abs(gap) < 20) {
           const by = (20 - Math.abs(gap)) / 2;
           order[j][1] = Math.max(18, order[j][1] - by);
           order[i][1] = Math.min(HEIGHT - 12, order[i][1] + by);

@@ -138,7 +138,7 @@ function noteOf(answer, places) {
     const how = answer.names.some((one) => one.length) ? ": possible substitutes and topic" : ", not the word itself";
     return `Sense compares contexts${how}. It makes the groups.`;
   }
-  if (layer === "mix") return "A weighted mean of the layers, as task models use it. Drag the borders to change the weights.";
+  if (layer === "mix") return "A weighted mean of the layers, as in task models. Drag the borders to change it.";
   if (layer === "1") return `Layer 1 reads the words before and after: ${distinct === 1 ? "still one point." : "the occurrences move apart."}`;
   return `Layer ${layer} reads the output of layer ${Number(layer) - 1}.`;
 }
