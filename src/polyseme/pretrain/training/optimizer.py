@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-
-Name = Literal["adagrad", "adamw"]
 
 
 @dataclass(frozen=True, slots=True)
