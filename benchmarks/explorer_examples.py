@@ -31,7 +31,7 @@ import numpy as np
 from map_precision import OnTheMap, place_labelled, summarize, write_rows
 from pages import fill_in
 from polyseme.elmo import Elmo
-from polyseme.formats.detect import bundled_models
+from polyseme.formats.releases.known import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place

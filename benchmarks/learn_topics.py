@@ -24,7 +24,7 @@ from safetensors.numpy import load_file, save_file
 
 from agreement import adjusted_rand, contingency
 from polyseme.elmo import Elmo
-from polyseme.formats.detect import bundled_models
+from polyseme.formats.releases.known import bundled_models
 from polyseme.lm.places import find_place
 from polyseme.lm.topics import MAPS, Topics, bag, learn_map, weight_name, weighted_rows
 from polyseme.senses.clusters import find_groups

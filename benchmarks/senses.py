@@ -22,7 +22,7 @@ from induction import PSEUDO_USES, halves_by_name, raganato_words, score_methods
 from neighbour_precision import measure_any_word, same_word_figures
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
-from polyseme.formats.detect import bundled_models
+from polyseme.formats.releases.known import bundled_models
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place
 from polyseme.senses.labelled import AmbiguousWord, mean_interval, read_senses, split_halves, triplet_accuracy

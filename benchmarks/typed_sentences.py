@@ -25,7 +25,7 @@ from playwright.sync_api import sync_playwright
 from pages import fill_in, table
 from polyseme.elmo import Elmo
 from polyseme.encoding import add_directions, unit
-from polyseme.formats.detect import bundled_models
+from polyseme.formats.releases.known import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.lm.places import find_place

@@ -16,8 +16,9 @@ from helpers.damage import flip_bit
 from helpers.paths import COMMITTED
 from polyseme.cli.app import app
 from polyseme.engine.pool import usable_cores
-from polyseme.formats.detect import bundled_models, load
+from polyseme.formats.detect import load
 from polyseme.formats.native import save_native
+from polyseme.formats.releases.known import bundled_models
 from polyseme.kernel.library import library
 
 GOLDEN = COMMITTED / "formats"

@@ -11,8 +11,9 @@ import pytest
 from helpers.damage import flip_bit, forget_digests
 from helpers.refusals import refused
 from helpers.small_models import small_model
-from polyseme.formats.detect import BUNDLED, bundled_models, load
+from polyseme.formats.detect import load
 from polyseme.formats.native import CONFIG, README, WEIGHTS, save_native
+from polyseme.formats.releases.known import BUNDLED, bundled_models
 from polyseme.formats.safetensors_file import DIGESTS
 
 

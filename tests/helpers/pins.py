@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
-from polyseme.formats.detect import bundled_models, load
+from polyseme.formats.detect import load
 from polyseme.formats.model import model_fingerprint
 from polyseme.formats.native import CONFIG, write_config
+from polyseme.formats.releases.known import bundled_models
 from polyseme.formats.safetensors_file import DIGESTS
 from polyseme.text.characters import BYTE_ALPHABET, ByteScheme
 from polyseme.text.vocabulary import Indexer

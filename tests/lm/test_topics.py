@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from helpers.small_lms import WORDS, small_elmo
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats, unit
-from polyseme.formats.detect import bundled_models
+from polyseme.formats.releases.known import bundled_models
 from polyseme.lm.places import Place
 from polyseme.lm.topics import TOPICS, Topics, learn_map, weight_name, weighted_rows
 

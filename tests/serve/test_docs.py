@@ -9,7 +9,8 @@ from typing import Any
 
 from helpers.paths import ROOT
 from helpers.running_server import Client
-from polyseme.formats.detect import bundled_models, load
+from polyseme.formats.detect import load
+from polyseme.formats.releases.known import bundled_models
 from polyseme.sentence_reader import card_language
 from polyseme.serve.api import QUESTIONS
 from polyseme.serve.limits import Limits

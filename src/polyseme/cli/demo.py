@@ -134,7 +134,7 @@ def _show_next(console: Console, lang: str, studies: list[Study]) -> None:
     from rich.cells import cell_len
     from rich.text import Text
 
-    from polyseme.formats.detect import bundled_models
+    from polyseme.formats.releases.known import bundled_models
 
     _title(console, "Next")
     marked = studies[0].answers[1].example.marked

@@ -119,7 +119,7 @@ def _bundled_rows() -> list[_Row]:
 
 
 def _bundled_folders() -> dict[str, Path]:
-    from polyseme.formats.detect import bundled_models
+    from polyseme.formats.releases.known import bundled_models
 
     return bundled_models()
 

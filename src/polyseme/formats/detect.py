@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import resources
 from pathlib import Path
 
 from polyseme.errors import FormatError, PluginError, PolysemeError
@@ -22,7 +21,7 @@ from polyseme.formats.model import StoredModel, reloadable
 from polyseme.formats.named import local_file, locate
 from polyseme.formats.native import is_native, load_native
 from polyseme.formats.pairs import has_pair, load_files, load_pair, with_words
-from polyseme.formats.releases.known import find_release
+from polyseme.formats.releases.known import BUNDLED, MODELS, find_release
 from polyseme.formats.tf_checkpoint import is_checkpoint, load_checkpoint
 from polyseme.plugins import Group, added, broken, load_added
 
@@ -30,8 +29,6 @@ DEEPEST = 4  # a folder in an archive in a folder, and one to spare
 
 
 _GROUP: Group = "polyseme.formats"
-BUNDLED = ("en", "ko", "zh")
-MODELS = Path(str(resources.files("polyseme"))) / "models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +118,10 @@ def _with_context(shown: str, path: Path, read: Callable[[Path], StoredModel] | 
 
 
 def _load_bundled(language: str) -> StoredModel:
-    if language not in (bundled := bundled_models()):
+    folder = MODELS / language
+    if not folder.is_dir():
         raise FormatError(f"the model {language!r} is missing in this installation; give a path or a hub id instead")
-    return _with_context(language, bundled[language], load_native)
+    return _with_context(language, folder, load_native)
 
 
 def _load_pair(weights: str, options: str) -> StoredModel:
@@ -185,8 +183,3 @@ def _load_added(name: str) -> Format:
     if not isinstance(known, Format):
         raise broken(_GROUP, name, f"it is of type {type(known).__name__}, not a Format")
     return known
-
-
-def bundled_models() -> dict[str, Path]:
-    """The models that came with the package, by their names."""
-    return {name: MODELS / name for name in BUNDLED if (MODELS / name).is_dir()}

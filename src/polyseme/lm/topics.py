@@ -23,7 +23,7 @@ import numpy.typing as npt
 from safetensors.numpy import load_file
 
 from polyseme.encoding import Floats, unit
-from polyseme.formats.detect import MODELS
+from polyseme.formats.releases.known import MODELS
 from polyseme.lm.places import Place
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ SHARES: Mapping[str, float] = {"squad": 0.16}
 LONGEST = 100
 PATIENCE = 5
 HALVE_AFTER = 2
-#: Seeds of the two arms of Table 1; of the other rows of Tables 2 and 3; of Figure 2.
+#: Seeds of the two arms of Table 1; of the other rows of Tables 2 and 3.
 TABLE_1_SEEDS, TABLE_2_SEEDS = 3, 2
 
 Choice = Mapping[str, Any]

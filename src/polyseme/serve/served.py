@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, MissingExtra
-from polyseme.formats.detect import bundled_models
+from polyseme.formats.releases.known import bundled_models
 from polyseme.index.vector_index import Index
 from polyseme.lm.lexicon import Lexicon
 from polyseme.senses.sense_map import SenseMap, map_occurrences

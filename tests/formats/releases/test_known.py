@@ -11,8 +11,7 @@ import pytest
 
 from helpers.release_files import list_releases
 from polyseme.errors import FormatError
-from polyseme.formats.detect import BUNDLED
-from polyseme.formats.releases.known import find_file, find_release, known_releases, read_releases
+from polyseme.formats.releases.known import BUNDLED, find_file, find_release, known_releases, read_releases
 from polyseme.formats.releases.store import folder_name
 
 pytestmark = pytest.mark.usefixtures("home")

@@ -1,4 +1,6 @@
-"""The releases that are known by name: known.toml, and before it releases.toml in the user's own folder.
+"""The models that are known by name: those in the package, and releases that are downloaded.
+
+The releases are those of known.toml, and before it releases.toml in the user's own folder. A plain address is one too.
 
 [[release]]
 name = "our-elmo"                               # any key of ``Release``
@@ -16,12 +18,16 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from polyseme.errors import FormatError
 from polyseme.jobs.atomic import home_folder
+
+BUNDLED = ("en", "ko", "zh")  #: what comes with the package
+MODELS = Path(str(resources.files("polyseme"))) / "models"
 
 OWN = "releases.toml"
 SCHEMES = ("http", "https")
@@ -76,6 +82,11 @@ class Release:
         told = {name: getattr(self, name) for name in SETTINGS}
         told["languages"] = list(self.languages)
         return {"name": self.name, "description": self.title, **{name: value for name, value in told.items() if value}}
+
+
+def bundled_models() -> dict[str, Path]:
+    """The models that came with the package, by their names."""
+    return {name: MODELS / name for name in BUNDLED if (MODELS / name).is_dir()}
 
 
 def find_release(name: str) -> Release | None:
