@@ -1,7 +1,7 @@
 """Train the task models of the box, and put them beside the biLMs that they need: src/polyseme/models/tasks/LANG/TASK.
 
     python benchmarks/bundle_tasks.py --list             what belongs in the box, and which licences forbid it
-    python benchmarks/bundle_tasks.py                    train all that may be given on; stopped, it goes on
+    python benchmarks/bundle_tasks.py                    train all that may be shared; if stopped, it continues
     python benchmarks/bundle_tasks.py en/ner ko/pos      some
     python benchmarks/bundle_tasks.py en/pos --out DIR   into another folder than the box, for a try
 
@@ -21,7 +21,10 @@ from typing import Any
 
 import torch
 
+from pages import fill_in, table
 from polyseme.jobs.atomic import folder_when_complete, replace_when_complete
+from polyseme.jobs.manifests import write_json
+from polyseme.nn.run_file import read_run_file, save_run_file
 from polyseme.settings import read_changes, with_values
 from polyseme.tasks.bundled_tasks import bundled_tasks_folder
 from polyseme.tasks.data_files import DataFiles, split_of
@@ -29,12 +32,13 @@ from polyseme.tasks.definition import find_task
 from polyseme.tasks.run import TaskPlan, train_task
 from polyseme.tasks.spans import Span, spans_of, tags_of
 from polyseme.tasks.tagged import cells, read_blocks
-from polyseme.tasks.trained_task import Task
+from polyseme.tasks.trained_task import NETWORK, Task
 from polyseme.tasks.training import TaskWatch
 from polyseme.text.tokenization import split_text
 from shared_data import DATA
 
-KEPT = ("run.json", "vocabularies.json", "static.json", "static.npy", "model.safetensors")
+RESULTS = Path(__file__).parent / "results" / "task_models.json"
+KEPT = ("run.json", "vocabularies.json", "static.json", "static.npy")  #: beside the network
 #: Of all of them: no word vectors of a file, and training until dev says stop.
 COMMON = {"inputs.static": "none", "inputs.characters": 64, "training.epochs": 60, "training.patience": 5}
 
@@ -47,7 +51,7 @@ class Boxed:
     folder: str  #: of the data sets
     source: str
     licence: str
-    free: bool = True  #: whether what was made of them may be given on, by their licence
+    free: bool = True  #: whether a model trained on them may be shared, by their licence
     changes: Mapping[str, Any] = field(default_factory=dict)
     characters: bool = False  #: one character a line, blanks too, to be put together to words
     split: str | None = None  #: how text is split, where not as the language's name says
@@ -121,7 +125,7 @@ def data_of(name: str, boxed: Boxed, work: Path) -> DataFiles:
 
 
 def bundle(name: str, boxed: Boxed, work: Path, box: Path, changes: Sequence[str] = ()) -> None:
-    """Train, score, and copy what is needed to predict."""
+    """Train, copy what is needed to predict, and score what was copied."""
     lang = name.partition("/")[0]
     data, run = data_of(name, boxed, work), work / "runs" / name
     values = {**COMMON, **boxed.changes, "inputs.model": lang, "inputs.elmo": "input"}
@@ -129,19 +133,42 @@ def bundle(name: str, boxed: Boxed, work: Path, box: Path, changes: Sequence[str
     preset = with_values(find_task(boxed.task).presets["cpu"], values, what)
     preset = with_values(preset, read_changes(preset, changes, what), what)
     watch = TaskWatch(said=say, looked=lambda progress, _: say(f"{name} {progress.history[-1]}"))
-    finished = train_task(
-        TaskPlan(boxed.task, data, run, preset, "cpu", lang=boxed.split or lang), resume=True, watch=watch
-    )
-    scores = {"dev": finished.scores.values}
-    if data.test is not None:
-        scores["test"] = Task.load(run).evaluate(data.test).values
+    train_task(TaskPlan(boxed.task, data, run, preset, "cpu", lang=boxed.split or lang), resume=True, watch=watch)
     target = box / name
     with folder_when_complete(target, replace=True) as folder:
-        for file in KEPT:
-            copyfile(run / file, folder / file)
+        copy_rounded(run, folder)
+        task = Task.load(folder)
+        files = {"dev": data.dev, "test": data.test}
+        scores = {split: task.evaluate(file).values for split, file in files.items() if file is not None}
         (folder / "README.md").write_text(card(name, boxed, scores), encoding="utf-8")
     size = sum(path.stat().st_size for path in target.iterdir()) / 1e6
     say(f"{target}: {size:.1f} MB, {json.dumps(scores)}")
+    if box == bundled_tasks_folder():
+        write_table(name, {"megabytes": round(size, 1), "scores": scores})
+
+
+def write_table(name: str, figures: Mapping[str, Any]) -> None:
+    """A model's figures into results/task_models.json, and all of them into docs/tasks.md."""
+    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    known = {one: figures if one == name else known[one] for one in BOX if one in {*known, name}}
+    write_json(RESULTS, known)
+    head = ["task model", "trained on", "score", "dev", "test", "megabytes"]
+    fill_in("tasks.md", "box", table(head, [row_of(one, found) for one, found in known.items()]))
+
+
+def row_of(name: str, figures: Mapping[str, Any]) -> list[str]:
+    metric = find_task(BOX[name].task).metric
+    scores = [f"{figures['scores'][split][metric]:.1f}" for split in ("dev", "test")]
+    return [f"`{name}`", f"{BOX[name].source} ({BOX[name].licence})", metric, *scores, str(figures["megabytes"])]
+
+
+def copy_rounded(run: Path, folder: Path) -> None:
+    """What predicting needs of a run, with the network's weights in float16: half the size."""
+    for file in KEPT:
+        copyfile(run / file, folder / file)
+    tensors, about = read_run_file(run / NETWORK, "train it again")
+    rounded = {name: one.half() if one.is_floating_point() else one for name, one in tensors.items()}
+    save_run_file(folder / NETWORK, rounded, about)
 
 
 def card(name: str, boxed: Boxed, scores: Mapping[str, Mapping[str, float]]) -> str:
@@ -154,7 +181,8 @@ def card(name: str, boxed: Boxed, scores: Mapping[str, Mapping[str, float]]) -> 
             f"# {name}",
             "",
             f"{find_task(boxed.task).title.capitalize()}, on the bundled biLM `{name.partition('/')[0]}`. Trained on "
-            f"{boxed.source} ({boxed.licence}); this model is given on under the same licence.",
+            f"{boxed.source} ({boxed.licence}); this model is shared under the same licence. Dev decided when training "
+            "stopped; test was read once.",
             "",
             "| split | score | |",
             "| --- | --- | ---: |",
@@ -166,9 +194,7 @@ def card(name: str, boxed: Boxed, scores: Mapping[str, Mapping[str, float]]) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "names", nargs="*", metavar="LANG/TASK", help="of the box; all that may be given on unless given"
-    )
+    parser.add_argument("names", nargs="*", metavar="LANG/TASK", help="of the box; all that may be shared unless given")
     parser.add_argument("--list", action="store_true", help="only say what belongs in the box")
     parser.add_argument("--work", type=Path, default=Path("box"), help="folder of the runs")
     parser.add_argument("--out", type=Path, default=bundled_tasks_folder(), help="folder of the task models; the box")
@@ -179,7 +205,7 @@ def main() -> None:
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join(BOX)}")
     wanted = {name: boxed for name, boxed in BOX.items() if not chosen.names or name in chosen.names}
     for name, boxed in wanted.items():
-        say(f"{name}: {boxed.source}, {boxed.licence}: {'may be given on' if boxed.free else 'not in the box'}")
+        say(f"{name}: {boxed.source}, {boxed.licence}: {'may be shared' if boxed.free else 'not in the box'}")
     if chosen.list:
         return
     torch.set_num_threads(chosen.threads)

@@ -37,7 +37,7 @@ def test_done() -> None:
         (["substitutes", "No word in brackets.", "--model", "TOY"], "brackets"),
         (["index", "nowhere.txt", "--model", "TOY", "--out", "index"], "nowhere.txt"),
         (["index", "text.txt", "--model", "TOY", "--out", "index", "--layers", "7"], "from 0 to 2"),
-        (["neighbours", "nowhere", "a [b] c"], "nowhere is no index"),
+        (["neighbours", "nowhere", "a [b] c"], "nowhere is not an index"),
         (["prepare", "nowhere.txt", "--out", "corpus"], "nowhere.txt"),
         (["pretrain", "nowhere", "--out", "run"], "nowhere"),
         (["pretrain", "nowhere", "--recipe", "huge", "--out", "run"], "huge"),

@@ -62,5 +62,5 @@ def test_an_index_is_asked_too(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_is_said_in_a_sentence(text: Path) -> None:
-    assert "'zebra' does not stand in" in refusal("senses", "zebra", "--in", str(text))
+    assert "'zebra' does not occur in" in refusal("senses", "zebra", "--in", str(text))
     polyseme("senses", "bank", "--in", str(text), "--out", "bank.jpg", code=2)

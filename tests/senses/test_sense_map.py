@@ -55,7 +55,7 @@ def test_a_model_without_words_names_nothing() -> None:
 
 
 def test_a_word_that_is_not_there_is_said(model: ServedModel) -> None:
-    with pytest.raises(InputError, match="'zebra' does not stand in the text"):
+    with pytest.raises(InputError, match="'zebra' does not occur in the text"):
         SenseMap.of(model.elmo, "zebra", SENTENCES)
 
 

@@ -153,7 +153,7 @@ def test_no_vectors_at_all() -> None:
         (b"the 1.0 2.0\ncat 1.0 x\n", "line 2"),
         (b"no vectors here\n", "holds no word vectors"),
         (b"", "holds no word vectors"),
-        (b"3 3\nthe \x00\x00\x80\x3f", "cut off"),
+        (b"3 3\nthe \x00\x00\x80\x3f", "truncated"),
         (b"2 3\n" + b"x" * 5000 + b"\xff", "word number 1 is missing"),
         (FASTTEXT_MAGIC + struct.pack("<i", 11), "version 11"),
         (FASTTEXT_MAGIC + struct.pack("<i", 12), "cut off"),

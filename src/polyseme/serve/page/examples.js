@@ -10,60 +10,60 @@ export const EXAMPLES = {
       "second": "He struck a match and held it to the candle."
     },
     {
-      "word": "letter",
-      "first": "We received a letter from the tax office this morning.",
-      "at": 14,
-      "second": "The Greek letter pi stands for a famous number."
+      "word": "ring",
+      "first": "He put the gold ring on her finger and kissed her.",
+      "at": 16,
+      "second": "His trainer threw a towel into the ring to stop the bout."
     },
     {
-      "word": "court",
-      "first": "The court found him guilty of theft and fined him heavily.",
-      "at": 4,
-      "second": "The players walked onto the court with their rackets under their arms."
+      "word": "bark",
+      "first": "Beetles had bored hundreds of holes in the rough bark of the oak.",
+      "at": 49,
+      "second": "Somewhere beyond the farmyard we heard a deep bark and then a growl."
     },
     {
-      "word": "bat",
-      "first": "Unlike a bird, a bat has fur and gives birth to live young.",
-      "at": 17,
-      "second": "The boy swung his bat and hit the ball over the fence."
+      "word": "port",
+      "first": "Fishing boats left the port before dawn.",
+      "at": 23,
+      "second": "He poured her another glass of port."
     },
     {
-      "word": "trunk",
-      "first": "Using her trunk, the calf sprayed water over her back.",
-      "at": 10,
-      "second": "The porter carried a heavy trunk full of books to the train."
+      "word": "cabinet",
+      "first": "Grandma's porcelain stood in a glass cabinet in the parlour.",
+      "at": 37,
+      "second": "After the scandal the entire cabinet resigned."
     }
   ],
   "ko": [
     {
       "word": "대사",
-      "first": "두 나라의 수교를 기념하는 만찬에 대사가 참석했다.",
-      "at": 19,
+      "first": "외교부는 항의의 뜻으로 일본 대사를 불러들였다.",
+      "at": 16,
       "second": "무성 영화에서는 대사를 자막으로 보여 준다."
     },
     {
-      "word": "의식",
-      "first": "교통사고를 당한 환자는 사흘 만에 의식을 되찾았다.",
-      "at": 19,
-      "second": "마을 사람들은 하얀 옷을 입고 신성한 의식에 참여했다."
-    },
-    {
-      "word": "전기",
-      "first": "태풍으로 전봇대가 쓰러져 마을에 전기가 끊겼다.",
-      "at": 18,
-      "second": "작가는 베토벤의 전기를 쓰려고 오 년 동안 자료를 모았다."
+      "word": "사고",
+      "first": "안전모를 쓰지 않으면 공사장에서 큰 사고를 당할 수 있다.",
+      "at": 20,
+      "second": "어려운 수학 문제를 풀려면 논리적인 사고를 해야 한다."
     },
     {
       "word": "의사",
-      "first": "의사는 할아버지께 담배를 끊으라고 여러 번 권했다.",
-      "at": 0,
+      "first": "기침이 멎지 않아 결국 의사를 찾아가 진찰을 받았다.",
+      "at": 13,
       "second": "노조는 회사와 다시 협상할 의사가 있다고 밝혔다."
     },
     {
       "word": "양",
-      "first": "늑대가 울타리를 넘어 들어와 양을 잡아먹었다.",
-      "at": 16,
-      "second": "장마철에 댐은 흘려보내는 물의 양을 조절한다."
+      "first": "목장 주인은 봄마다 양을 몰고 산으로 올라간다.",
+      "at": 11,
+      "second": "다이어트 중이라 먹는 밥의 양을 절반으로 줄였다."
+    },
+    {
+      "word": "연기",
+      "first": "고기를 굽는 동안 부엌에 연기가 자욱하게 찼다.",
+      "at": 14,
+      "second": "관객들은 일인이역을 소화한 그녀의 연기에 박수를 보냈다."
     }
   ],
   "zh": [
@@ -83,7 +83,7 @@ export const EXAMPLES = {
       "word": "下场",
       "first": "教练让前锋下场休息，换上了新人。",
       "at": 5,
-      "second": "贪官的下场往往是坐一辈子牢。"
+      "second": "跟我作对的人都不会有好下场。"
     },
     {
       "word": "花",

@@ -118,7 +118,7 @@ def metric_of(lang: str) -> AnswerMetric:
     if code not in METRICS:
         raise ConfigError(
             f"answers in {lang!r} cannot be scored: words and articles, which SQuAD's score compares, are English, and "
-            "only Korean (KorQuAD) and Chinese (CMRC) have scores of their own here; --lang en, ko or zh chooses one"
+            "only Korean (KorQuAD) and Chinese (CMRC) have their own scores here; choose one with --lang en, ko or zh"
         )
     return METRICS[code]
 
