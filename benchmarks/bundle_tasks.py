@@ -182,7 +182,7 @@ def card(name: str, boxed: Boxed, scores: Mapping[str, Mapping[str, float]]) -> 
             "",
             f"{find_task(boxed.task).title.capitalize()}, on the bundled biLM `{name.partition('/')[0]}`. Trained on "
             f"{boxed.source} ({boxed.licence}); this model is shared under the same licence. Dev decided when training "
-            "stopped; test was read once.",
+            "stopped; nothing was chosen on test.",
             "",
             "| split | score | |",
             "| --- | --- | ---: |",

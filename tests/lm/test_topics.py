@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from helpers.paths import ROOT
 from helpers.small_lms import WORDS, small_elmo
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats, unit
@@ -71,3 +72,10 @@ def test_every_bundled_model_has_topics(name: str) -> None:
     topics = Elmo.from_pretrained(name).lexicon.topics
     assert topics is not None, "run: python benchmarks/learn_topics.py " + name
     assert topics.words.shape[1] == TOPICS and np.isfinite(topics.words).all() and topics.weight > 0
+
+
+def test_the_page_on_senses_states_the_weights_of_the_bundled_models() -> None:
+    page = " ".join((ROOT / "docs" / "senses.md").read_text(encoding="utf-8").split())
+    weights = {name: Elmo.from_pretrained(name).lexicon.topics for name in ("en", "ko", "zh")}
+    en, ko, zh = (f"{found.weight:g}" for found in weights.values() if found is not None)
+    assert f"*sense* is {en} for English, {ko} for Korean and {zh} for Chinese." in page

@@ -9,7 +9,7 @@ step t works on the first ``sizes[t]`` sequences and the state before it is a sl
 
     sizes = [3, 3, 1]       rows   a0 b0 c0 | a1 b1 c1 | a2
 
-On a CPU the compiled kernel does the same faster still (lstm_kernel.py).
+On a CPU the compiled kernel does the same faster still (training_kernel.py).
 """
 
 from __future__ import annotations
