@@ -80,9 +80,12 @@ def seconds(text: str, lang: str) -> float:
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize("piece", UNKIND)
 def test_four_times_the_text_takes_about_four_times_as_long(piece: str, lang: str) -> None:
-    times = 20_000 // len(piece)
-    short = max(seconds(piece * times, lang), 0.005)  # below that the clock decides
-    assert seconds(piece * times * 4, lang) < 10 * short  # quadratic time would be 16
+    text = piece * (20_000 // len(piece))
+
+    def growth() -> float:
+        return seconds(text * 4, lang) / max(seconds(text, lang), 0.005)  # below that the clock decides
+
+    assert any(growth() < 10 for _ in range(3))  # quadratic time would be 16, each time
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
