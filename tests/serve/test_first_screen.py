@@ -22,6 +22,10 @@ def test_everything_is_there_without_scrolling(browser: Any, server: Client, wid
     for part in ("h1", "#sentence", "#strip [aria-pressed=true]", "#layer", "#map svg", ".opposite >> nth=1"):
         box = visit.page.locator(part).first.bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= height, part
+    picture = visit.page.locator("#map svg").bounding_box()
+    for label in visit.page.locator("#map .label").all():
+        box = label.bounding_box()
+        assert picture["x"] <= box["x"] and box["x"] + box["width"] <= picture["x"] + picture["width"]
     visit.close()
 
 

@@ -3,8 +3,9 @@
 export const WIDTH = 640;
 export const HEIGHT = 420;
 const RING_TEXT = 60; // half as wide
+const EDGE = 8; // between a name and the edge of the picture
 
-// groups: {text, places}; marks: the places of all; rings: {at: [x, y], text: where its words stand, below or above it}
+// groups: {width of the name, places}; marks: the places of all; rings: {at: [x, y], text: where its words stand, below or above it}
 // → [x, y, half the width] of each
 export function placeLabels(groups, marks, rings) {
   const centres = groups.map((group) => besideGroup(group, marks));
@@ -14,11 +15,11 @@ export function placeLabels(groups, marks, rings) {
 }
 
 // Above a group or below it, within the picture: where the label covers fewer marks.
-function besideGroup({ text, places }, marks) {
+function besideGroup({ width, places }, marks) {
   const sorted = (axis) => places.map((point) => point[axis]).sort((a, b) => a - b);
   const [x, y] = [sorted(0), sorted(1)];
   const at = (values, share) => values[Math.floor(share * (values.length - 1))];
-  const half = [...text].reduce((total, letter) => total + (letter > "\u1100" ? 14 : 8), 0) / 2;
+  const half = width / 2 + EDGE;
   const middle = Math.min(WIDTH - half, Math.max(half, at(x, 0.5)));
   const covered = (line) => marks.filter(([markX, markY]) => Math.abs(markX - middle) < half + 6 && markY > line - 18 && markY < line + 10).length;
   const lines = [at(y, 0.1) - 14, at(y, 0.9) + 24].map((line) => Math.min(HEIGHT - 12, Math.max(18, line)));

@@ -85,7 +85,7 @@ export function moveMap() {
   }
   shown.svg.classList.toggle("plain", state.layer === "0"); // one point has no groups yet
   const extent = [0, 1].map((axis) => Math.max(...places.map((at) => at[axis])) - Math.min(...places.map((at) => at[axis])));
-  const groups = labels.map((label, group) => ({ text: label.textContent, places: places.filter((_, number) => answer.groups[number] === group) }));
+  const groups = labels.map((label, group) => ({ width: label.getComputedTextLength(), places: places.filter((_, number) => answer.groups[number] === group) }));
   const centres = placeLabels(groups, places, rings);
   labels.forEach((label, group) => {
     moveTo(label, centres[group]);
