@@ -11,7 +11,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.ready-demo
 BENCHMARKS := serve
-DATA_BENCHMARKS := embed today embed_job scale train_speed pretrain precision
+DATA_BENCHMARKS := engine_speed precision embed today embed_job scale train_speed pretrain
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help

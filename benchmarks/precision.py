@@ -3,7 +3,8 @@
     python benchmarks/precision.py [--model en] [--sentences 2000]
 
 Frozen vectors, as everywhere in the model's page: a linear probe of parts of speech (English EWT, dev), and the nearest
-sense of SemCor on the five sets of word sense disambiguation, means from its first sentences. Memory is that of a new
+sense of SemCor on the five sets of word sense disambiguation, means from its first sentences; and the bundled tagger of
+names (Universal NER, dev), which was trained on vectors of float32. Memory is that of a new
 process with the network of the original size and random weights. Results: results/precision.json, and two tables in
 docs/engine.md.
 """
@@ -51,15 +52,24 @@ def measure_scores(model: str, sentences: int) -> dict[str, dict[str, Any]]:
     from polyseme.probes.frozen import BiLMVectors
     from polyseme.reproduce.knowledge import measure_probe, measure_word_senses, read_splits
     from polyseme.tasks.data_files import find_data
+    from polyseme.tasks.definition import find_task
+    from polyseme.tasks.trained_task import Task
 
+    names = find_task("ner").find(DATA / "ner/uner-ewt").dev
     splits = read_splits(find_data(DATA / "pos/en_ewt", (".conllu",)), "upos", test=False)
     splits["train"] = (splits["train"] or [])[:sentences]
     found = {}
     for precision in PRECISIONS:
-        vectors = BiLMVectors(Elmo.from_pretrained(model, device="cpu", precision=precision))  # type: ignore[arg-type]
+        elmo = Elmo.from_pretrained(model, device="cpu", precision=precision)  # type: ignore[arg-type]
+        vectors = BiLMVectors(elmo)
         probe = measure_probe(vectors, splits)
         senses = measure_word_senses(vectors, DATA / "wsd", FIVE_SETS, most=sentences)["ALL"]
-        found[precision] = {"tags": probe["dev"], "senses": senses["f1"], "words": senses["words"]}
+        found[precision] = {
+            "tags": probe["dev"],
+            "senses": senses["f1"],
+            "words": senses["words"],
+            "names": Task.load(f"{model}/ner", elmo=elmo).evaluate(names).values["f1"],
+        }
         print(precision, found[precision], file=sys.stderr, flush=True)
     return found
 
@@ -68,12 +78,15 @@ def write_page(result: dict[str, Any]) -> None:
     def percent(values: list[float]) -> str:
         return " / ".join(f"{100 * value:.2f}" for value in values)
 
-    scores = [[name, percent(one["tags"]), percent(one["senses"])] for name, one in result["scores"].items()]
+    scores = [
+        [name, percent(one["tags"]), percent(one["senses"]), f"{one['names']:.2f}"]
+        for name, one in result["scores"].items()
+    ]
     note = (
-        f"Model `{result['model']}`, percent by layer: {result['sentences']:,} sentences to learn from in both tasks, "
-        f"{next(iter(result['scores'].values()))['words']:,} words with senses."
+        f"Model `{result['model']}`, percent. The first two by layer, with {result['sentences']:,} sentences to learn "
+        f"from ({next(iter(result['scores'].values()))['words']:,} words with senses); the third by the bundled tagger."
     )
-    head = ["precision", "parts of speech, EWT dev", "senses, all five sets, F1"]
+    head = ["precision", "parts of speech, EWT dev", "senses, all five sets, F1", "names, EWT dev, F1"]
     fill_in("engine.md", "scores", f"{note}\n\n{table(head, scores)}")
     memory = [
         [

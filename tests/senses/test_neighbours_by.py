@@ -31,7 +31,10 @@ def test_as_a_comparison_of_all_places(by: Readout) -> None:
 
 
 def test_what_measures_best_is_compared_unless_said_otherwise() -> None:
-    assert INDEX.neighbours(ASKED) == INDEX.neighbours(ASKED, by="word")
+    assert INDEX.neighbours(ASKED) == INDEX.neighbours(ASKED, by="sense", same_word=True)
+    assert INDEX.neighbours(ASKED, same_word=False) == INDEX.neighbours(ASKED, by="word")
+    for unheard in ("an [unheard] word", "[Here is] the cat ."):
+        assert INDEX.neighbours(unheard) == INDEX.neighbours(unheard, by="word")
     assert INDEX.neighbours(ASKED, same_word=True) == INDEX.neighbours(ASKED, by="sense", same_word=True)
     assert {one.word for one in INDEX.neighbours(ASKED, by="place", same_word=True)} == {"cat"}
     assert INDEX.neighbours("an [unheard] word", same_word=True) == []

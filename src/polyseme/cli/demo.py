@@ -141,7 +141,7 @@ def _show_next(console: Console, lang: str, studies: list[Study]) -> None:
     model = "" if lang == "en" else f" --model {lang}"
     commands = {
         f"polyseme senses {studies[1].word}{model}": "its uses in a text, in groups",
-        f'polyseme neighbours "{marked}"{model or " --same-word"}': "",
+        f'polyseme neighbours "{marked}"{model}': "",
         "polyseme serve": "all this as a page",
     }
     others = [f"polyseme demo --lang {other}" for other in bundled_models() if other != lang]

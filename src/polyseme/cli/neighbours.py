@@ -32,8 +32,8 @@ def neighbours(
     by: Annotated[
         Literal["word", "place", "substitutes", "sense"] | None,
         typer.Option(
-            help="What to compare: the word's own vector, or its context (docs/senses.md). By default: "
-            "word, and with --same-word sense."
+            help="What to compare: the word's own vector, or its context (docs/senses.md). By default, sense for the "
+            "same word, and word for any."
         ),
     ] = None,
     k: Annotated[int, typer.Option("--k", "-k", help="How many to show.", min=1)] = 10,
@@ -41,8 +41,13 @@ def neighbours(
         int | None, typer.Option(help="The layer to compare; by default the highest in the index.", min=0)
     ] = None,
     same_word: Annotated[
-        bool, typer.Option("--same-word", help="Only occurrences of the word in brackets, upper or lower case.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--same-word/--any-word",
+            help="Only occurrences of the word in brackets, upper or lower case, or those of any word. By default, the "
+            "same word if it occurs; with --by or --layer, any.",
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="The model that made the index, if it cannot be found.")] = None,
     options_file: OptionsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
@@ -53,7 +58,7 @@ def neighbours(
 
     Examples:
 
-      polyseme neighbours "Here is your birthday [present]." --same-word
+      polyseme neighbours "Here is your birthday [present]."
 
       polyseme neighbours corpus-index "He sat on the [bank] of the river ." --by sense -k 5 --json
     """

@@ -190,7 +190,7 @@ def _other_words(index: Index, marked: str, count: int) -> list[str]:
     """The nearest words but the marked one, each once; only words of the model's softmax, where it has one."""
     place, known = find_place(index.elmo, marked), index.elmo.stored.vocabulary
     words: dict[str, str] = {}
-    for one in index.neighbours(marked, k=100):
+    for one in index.neighbours(marked, k=100, same_word=False):
         words.setdefault(one.word.casefold(), one.word)
     words.pop(place.tokens[place.begin].casefold(), None)
     return [word for word in words.values() if word[0].isalpha() and (known is None or word in known)][:count]

@@ -170,7 +170,7 @@ class Index:
         by: Readout | None = None,
         layer: int | None = None,
         k: int = 10,
-        same_word: bool = False,
+        same_word: bool | None = None,
     ) -> list[Neighbour]:
         """The ``k`` words of the text that are used most like the query, the nearest first.
 
@@ -178,10 +178,13 @@ class Index:
         ``same_word`` looks at places of the marked word only, whatever its case. ``by`` says what is compared: the
         "word" itself, by its vectors in a ``layer`` (the highest that is here unless given; every vector is compared);
         or what stands around it, by "place", "substitutes" or "sense" (`polyseme.senses.uses`), for texts only. Unless
-        given it is what measures best (docs/senses.md): the word, or among places of the same word the sense.
+        given it is what measures best (docs/senses.md): the word, or among places of the same word the sense. If
+        nothing is said, the places of the marked word are compared where the text has them, else those of all words.
         """
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ConfigError(f"k is {k!r}, but should be a whole number of at least 1")
+        if same_word is None:
+            same_word = by is None and layer is None and self._has_uses(query)
         if by is None:
             by = "sense" if same_word and layer is None and isinstance(query, str) and self._holds_places else "word"
         if by != "word":
@@ -207,6 +210,13 @@ class Index:
         ``place``: the directions of `Encoding.place` added, [D]. Every token is compared, or every one of a ``word``.
         """
         return nearest(self._places, place, k, None if word is None else self.rows(word))
+
+    def _has_uses(self, query: object) -> bool:
+        """Whether one word is marked, and its places can be told apart by their sense."""
+        if not isinstance(query, str) or not self._holds_places or self.elmo.state == "carry":
+            return False
+        word = find_place(self.elmo, query).word
+        return word is not None and len(self.rows(word)) > 0
 
     @property
     def _holds_places(self) -> bool:
