@@ -1,9 +1,9 @@
-"""The explorer in the documentation, in one command: pictures, and how quickly page and server answer → docs/serve.md.
+"""The explorer in the documentation, in one command: pictures, and how quickly the page is there → docs/serve.md.
 
 python benchmarks/explorer_pictures.py [--model MODEL ...] [--out DIR] [--pictures]      → explorer-*.png
 
-Pictures are taken with the Chromium of this machine; with --pictures nothing else is done. first_paint.py and
-serve_crowd.py say how the figures are measured. The page opens with the examples that explorer_examples.py chose for
+Pictures are taken with the Chromium of this machine; with --pictures nothing else is done. first_paint.py says how the
+figures are measured. The page opens with the examples that explorer_examples.py chose for
 the bundled models: run that first when a model is new.
 """
 
@@ -24,7 +24,6 @@ from urllib.request import urlopen
 from playwright.sync_api import sync_playwright
 
 import first_paint
-import serve_crowd
 from pages import fill_in, table
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -73,7 +72,7 @@ def take_pictures(address: str, chromium: Any, out: Path) -> None:
         page.close()
 
 
-def write_table(paint: dict[str, dict[str, float]], crowd: dict[str, dict[str, float]]) -> None:
+def write_table(paint: dict[str, dict[str, float]]) -> None:
     """The figures as docs/serve.md shows them."""
     visits = [
         [
@@ -82,18 +81,7 @@ def write_table(paint: dict[str, dict[str, float]], crowd: dict[str, dict[str, f
         ]
         for width, one in paint.items()
     ]  # fmt: skip
-    clients = [
-        [name, f"{one['per_cpu_second']:,.0f}", f"{one['p50_ms']:.1f} ms", f"{one['p99_ms']:.1f} ms"]
-        for name, one in crowd.items()
-        if name != "ratio"
-    ]
-    parts = [
-        table(["a fresh visit", "first paint", "map", "sent", "requests"], visits),
-        table(["clients", "requests a CPU second", "p50", "p99"], clients),
-        f"A request of a crowd costs the server {1 / crowd['ratio']['per_cpu_second']:.0%} of the CPU time that one of "
-        "a lone client costs.",
-    ]
-    fill_in("serve.md", "explorer", "\n\n".join(parts))
+    fill_in("serve.md", "explorer", table(["a fresh visit", "first paint", "map", "sent", "requests"], visits))
 
 
 def main() -> None:
@@ -117,10 +105,8 @@ def main() -> None:
             chromium = started.chromium.launch(executable_path=browser, args=["--no-sandbox"])
             take_pictures(address, chromium, options.out)
             if not options.pictures:
-                paint = first_paint.measure(chromium, f"{address}/")
+                write_table(first_paint.measure(chromium, f"{address}/"))
             chromium.close()
-        if not options.pictures:
-            write_table(paint, serve_crowd.measure(address, process.pid))
     finally:
         process.terminate()
         process.wait(timeout=60)

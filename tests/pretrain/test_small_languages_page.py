@@ -44,9 +44,7 @@ def test_every_setting_that_is_made_small_stands_on_the_page() -> None:
     assert [long for long in SMALL if long not in PAGE] == []
 
 
-def test_the_commands_lead_from_a_text_to_a_model_that_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_lead_from_a_text_to_a_model_that_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("novels.txt").write_text(NOVEL * 40, encoding="utf-8")
     Path("held-out.txt").write_text("The young dress sang .\nThe child was gay .\n" * 5, encoding="utf-8")
