@@ -15,9 +15,9 @@ from safetensors.numpy import load_file, save_file
 from helpers.refusals import refused
 from helpers.small_lms import small_lm
 from polyseme.elmo import Elmo
-from polyseme.formats.model import StoredModel
+from polyseme.formats.model import RoundedRows, StoredModel
 from polyseme.formats.native import load_native, save_native
-from polyseme.formats.safetensors_file import round_rows, widen_rows
+from polyseme.formats.safetensors_file import round_rows
 
 ROWS, SCALES = "softmax.weight", "softmax.scale"
 weights = arrays.arrays(
@@ -31,16 +31,16 @@ weights = arrays.arrays(
 def test_a_row_is_off_by_half_a_step_at_most(weight: np.ndarray) -> None:
     numbers, scales = round_rows(weight)
     assert numbers.dtype == np.int8 and np.abs(numbers.astype(int)).max(initial=0) <= 127
-    error = np.abs(widen_rows(numbers, scales).astype(np.float64) - weight)
+    error = np.abs(RoundedRows(numbers, scales).widened().astype(np.float64) - weight)
     assert (error <= 0.501 * np.abs(weight).max(axis=1, initial=0)[:, None] / 127 + 2e-36).all()
 
 
 @given(weights.filter(lambda x: (np.abs(x).max(axis=1, initial=0) > 1e-25).all()))
 def test_rounded_rows_are_rounded_to_themselves(weight: np.ndarray) -> None:
     numbers, scales = round_rows(weight)
-    once = widen_rows(numbers, scales)
+    once = RoundedRows(numbers, scales).widened()
     np.testing.assert_array_equal(once.astype(np.float64), numbers * scales.astype(np.float64)[:, None])  # exact
-    np.testing.assert_array_equal(widen_rows(*round_rows(once)), once)
+    np.testing.assert_array_equal(RoundedRows(*round_rows(once)).widened(), once)
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,16 @@ def test_what_is_read_is_scale_times_number(model: StoredModel, tmp_path: Path) 
         Elmo(model, device="cpu").score("the cat sat").forward,
         atol=0.1,
     )
+
+
+def test_rows_are_not_widened_for_vectors(model: StoredModel, tmp_path: Path) -> None:
+    save_native(model, tmp_path / "small", softmax="int8")
+    elmo = Elmo.from_pretrained(tmp_path / "small", lang="en")
+    elmo.encode("the cat sat")
+    assert elmo.stored.softmax is not None
+    assert "weight" not in vars(elmo.stored.softmax)
+    elmo.score("the cat sat")
+    assert "weight" in vars(elmo.stored.softmax)
 
 
 def test_saved_twice_it_is_the_same_file(model: StoredModel, tmp_path: Path) -> None:

@@ -19,10 +19,12 @@ import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.errors import ConfigError, FormatError
@@ -64,12 +66,31 @@ class ClusterWeights:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundedRows:
+    """A matrix in 8 bits, with a scale for each row."""
+
+    numbers: npt.NDArray[np.int8]  # [V, D]
+    scales: Floats  # [V]
+
+    def widened(self) -> Floats:
+        """[V, D]"""
+        weight = self.numbers.astype(np.float32)
+        weight *= self.scales[:, None]
+        return weight
+
+
+@dataclass(frozen=True)
 class SoftmaxWeights:
     """The output layer of a language model, shared by both directions; row v belongs to word v."""
 
-    weight: Floats  # [V, D]
+    rows: Floats | RoundedRows  # [V, D], as they are stored: whoever wants only vectors never widens them
     bias: Floats  # [V]
     clusters: ClusterWeights | None = None  #: of an adaptive softmax
+
+    @cached_property
+    def weight(self) -> Floats:
+        """[V, D]"""
+        return self.rows.widened() if isinstance(self.rows, RoundedRows) else self.rows
 
 
 @dataclass(frozen=True, slots=True)

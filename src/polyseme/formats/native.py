@@ -39,9 +39,9 @@ from polyseme.formats.safetensors_file import (
     check_config,
     check_digests,
     open_safetensors,
+    read_rounded,
     round_rows,
     with_digests,
-    with_widened,
     write_safetensors,
 )
 from polyseme.jobs.manifests import CHECKSUM
@@ -118,7 +118,7 @@ def load_native(folder: str | Path) -> StoredModel:
         raise FormatError(f"{CONFIG}: {error}") from None
     vocabulary = read_words(folder / VOCABULARY) if (folder / VOCABULARY).exists() else None
     with open_safetensors(folder / WEIGHTS) as file:
-        tensors, softmax, projection = _read_tensors(with_widened(file, ROWS, SCALES), config, _cutoffs(settings))
+        tensors, softmax, projection = _read_tensors(file, config, _cutoffs(settings))
     if softmax is not None and vocabulary is not None and len(vocabulary) != len(softmax.bias):
         raise FormatError(
             f"{VOCABULARY} has {len(vocabulary)} words, but the softmax has {len(softmax.bias)} rows; "
@@ -179,6 +179,7 @@ def _read_tensors(
 ) -> tuple[dict[str, Floats], SoftmaxWeights | None, OutputProjection | None]:
     network = parameter_shapes(config)
     shapes = dict(network)
+    rounded, file = read_rounded(file, ROWS, SCALES)
     for part, size in (("softmax", config.projection), ("output_projection", config.width)):
         if f"{part}.bias" in file.arrays or f"{part}.weight" in file.arrays:
             rows = (file.shape(f"{part}.bias") or (0,))[0]
@@ -189,13 +190,13 @@ def _read_tensors(
     file.check(shapes)
     if unknown := sorted(set(file.arrays) - set(shapes)):
         raise FormatError(f"{file.name} has an array {unknown[0]!r} that the settings do not mention")
-    values = {name: file.read(name) for name in shapes}
+    values = {name: file.read(name) for name in shapes if rounded is None or name != ROWS}
     softmax = projection = None
     if "softmax.bias" in values:
         clusters = None
         if cutoffs:
             clusters = ClusterWeights(cutoffs, values["softmax.cluster_weight"], values["softmax.cluster_bias"])
-        softmax = SoftmaxWeights(values["softmax.weight"], values["softmax.bias"], clusters)
+        softmax = SoftmaxWeights(rounded or values[ROWS], values["softmax.bias"], clusters)
     if "output_projection.bias" in values:
         projection = OutputProjection(values["output_projection.weight"], values["output_projection.bias"])
     return {name: values[name] for name in network}, softmax, projection

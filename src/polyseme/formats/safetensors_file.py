@@ -34,6 +34,7 @@ from safetensors.numpy import save_file
 from polyseme.errors import FormatError, WrongShape
 from polyseme.formats.arrays import BFLOAT16, Array, ArrayFile, Floats, widened
 from polyseme.formats.json_file import Settings
+from polyseme.formats.model import RoundedRows
 from polyseme.jobs.manifests import CHECKSUM, checksum_of
 
 FLOATING = ("F16", "BF16", "F32", "F64")
@@ -94,15 +95,10 @@ def round_rows(weight: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     return np.rint(weight * factors[:, None]).astype(np.int8), scales
 
 
-def widen_rows(numbers: npt.NDArray[np.int8], scales: Floats) -> Floats:
-    """The way back: numbers [V, D], scales [V] → [V, D]"""
-    return numbers.astype(np.float32) * scales[:, None]
-
-
-def with_widened(file: ArrayFile, weight: str, scale: str) -> ArrayFile:
-    """The file as if ``weight`` stood in it as float32, where its rows are rounded and ``scale`` is there too."""
+def read_rounded(file: ArrayFile, weight: str, scale: str) -> tuple[RoundedRows | None, ArrayFile]:
+    """``weight`` if its rows are rounded, and the file without their ``scale``, as if they were float32."""
     if scale not in file.arrays:
-        return file
+        return None, file
     rounded, scales = file.arrays.get(weight), file.arrays[scale]
     if rounded is None:
         raise file.missing(weight)
@@ -111,9 +107,9 @@ def with_widened(file: ArrayFile, weight: str, scale: str) -> ArrayFile:
     if scales.shape != rounded.shape[:1]:
         raise WrongShape(file.name, scale, rounded.shape[:1], scales.shape)
     file.check({scale: scales.shape})
-    widened = Array(rounded.shape, "int8", True, lambda: widen_rows(rounded.read(), file.read(scale)))
+    rows = RoundedRows(rounded.read(), file.read(scale))
     arrays = {name: array for name, array in file.arrays.items() if name != scale}
-    return replace(file, arrays={**arrays, weight: widened})
+    return rows, replace(file, arrays={**arrays, weight: Array(rounded.shape, "int8", True, rows.widened)})
 
 
 def with_digests(config: Mapping[str, Any], weights: Path, lists: Iterable[Path]) -> dict[str, Any]:
