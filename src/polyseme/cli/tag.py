@@ -27,9 +27,7 @@ def tag(
     ],
     task: Annotated[
         str | None,
-        typer.Option(
-            help="Bundled task models (ner,pos,srl) or your own run folders.", metavar="TASK,RUN,…"
-        ),
+        typer.Option(help="Bundled task models (ner,pos,srl) or your own run folders.", metavar="TASK,RUN,…"),
     ] = None,
     lang: Annotated[
         str | None, typer.Option(help="Language of the task models; by default, detected from the script.")
