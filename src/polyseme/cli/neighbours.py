@@ -44,8 +44,8 @@ def neighbours(
         bool | None,
         typer.Option(
             "--same-word/--any-word",
-            help="Only occurrences of the word in brackets, upper or lower case, or those of any word. By default, the "
-            "same word if it occurs; with --by or --layer, any.",
+            help="Only occurrences of the word in brackets, upper or lower case. The default if there are any, unless "
+            "you set --by or --layer.",
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model that made the index, if it cannot be found.")] = None,
