@@ -12,6 +12,7 @@ READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.ready-demo
 BENCHMARKS := serve
 DATA_BENCHMARKS := engine_speed precision embed today embed_job scale train_speed pretrain
+PYTEST := pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 SHARED := $(or $(POLYSEME_SHARED),../shared)
 
 .DEFAULT_GOAL := help
@@ -35,7 +36,7 @@ demo: $(if $(wildcard $(READY)),$(READY),$(DEMO_READY))
 
 test: $(READY)
 	@echo '==> running the tests (not the slow ones; what needs data beside the checkout is skipped where it is missing)'
-	@$(VENV)/bin/python -m pytest
+	@$(VENV)/bin/python -m $(PYTEST)
 
 test-oldest:
 	@echo '==> setting up .venv-oldest (a few minutes: PyTorch is large)'
@@ -44,7 +45,7 @@ test-oldest:
 	@.venv-oldest/bin/python -m pip install --disable-pip-version-check --progress-bar off \
 	  --constraint .venv-oldest/pins.txt --editable '.[dev]'
 	@echo '==> running the tests with the oldest packages'
-	@.venv-oldest/bin/python -m pytest
+	@.venv-oldest/bin/python -m $(PYTEST)
 
 lint: $(READY)
 	@echo '==> ruff check'

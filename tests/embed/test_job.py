@@ -502,7 +502,7 @@ def test_an_estimate_is_close_for_a_whole_sample(text: Path) -> None:
     summary = embed_files([text], out, tiny_elmo())
     assert summary is not None
     assert (found.documents, found.sentences, found.tokens) == (len(LINES), len(LINES), summary.tokens)
-    assert found.file_bytes == pytest.approx(summary.bytes, rel=0.1)
+    assert found.file_bytes == pytest.approx(summary.bytes, rel=0.1, abs=4096)  # HDF5 takes room in steps of 4 kB
     assert found.seconds > 0
 
 
