@@ -39,10 +39,10 @@ from polyseme.reproduce.protocol import (
     TABLE_2_SEEDS,
     Arm,
     Choice,
-    best,
+    arm_trials,
+    chosen,
     runs,
     significance,
-    trial,
     trials,
 )
 from polyseme.reproduce.reproduction import shown_time
@@ -122,16 +122,11 @@ class Protocol:
 
     def trials(self, task: str, data: DataFiles) -> dict[Where, list[Measurement]]:
         arms = [Arm(task, "none"), Arm(task, place_of(task))]
-        return {arm.where: [trial(arm, choice, data, self.conditions(task)) for choice in trials()] for arm in arms}
+        return {arm.where: arm_trials(arm, data, self.conditions(task)) for arm in arms}
 
     def choices(self, task: str, data: DataFiles) -> dict[Where, Choice]:
         """The best trial of each arm; the first until all are made."""
-        found = {}
-        for where, tried in self.trials(task, data).items():
-            records = [self.shelf.record(one) for one in tried]
-            scores = [record["result"]["score"] for record in records if record is not None]
-            found[where] = best(trials(), scores) if len(scores) == len(tried) else trials()[0]
-        return found
+        return {where: chosen(tried, self.shelf) or trials()[0] for where, tried in self.trials(task, data).items()}
 
     def rows(self, task: str, data: DataFiles) -> list[Row]:
         """Both arms of Table 1, the baseline first, then the rows of Tables 2 and 3."""

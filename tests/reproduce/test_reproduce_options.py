@@ -44,7 +44,7 @@ def test_only_the_chosen_parts_are_planned(given: Reproduced, tmp_path: Path, mo
         plan = lambda bench, part=part: planned.append(part.name) or part.plan(bench)  # noqa: E731
         monkeypatch.setitem(PARTS, name, replace(part, plan=plan))
     given.run("--only", "senses", out=tmp_path)
-    assert planned == ["senses"]
+    assert set(planned) == {"senses"}
     assert figures(tmp_path).keys() == {"senses"}
     assert "Not run yet." in (tmp_path / "report.md").read_text(encoding="utf-8")
 

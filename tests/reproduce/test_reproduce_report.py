@@ -18,6 +18,7 @@ from polyseme.reproduce.document import Notes, Picture, ReportDocument, Section,
 from polyseme.reproduce.figure_sections import figure_1, figure_2
 from polyseme.reproduce.model_sections import languages, table_4, table_5, table_6
 from polyseme.reproduce.paper import TABLE_1
+from polyseme.reproduce.protocol import SHARES
 from polyseme.reproduce.report import read_results, report
 from polyseme.reproduce.task_sections import table_1, table_2, table_3
 from polyseme.tasks.squad.task import PRESETS
@@ -107,8 +108,11 @@ def test_gains_of_table_1() -> None:
         "srl": row(split="dev", baseline=[None], elmo=[{"failed": "the loss is nan"}]),
     }
     text = text_of(table_1(figures))
-    assert "| NER | f1, ner/uner-ewt (test) | 80.00 ± 1.41 | 85.00 ± 0.00 | +5.00 | 25.0 % | 2 | 91.93 ± 0.19 |" in text
-    assert "| SRL | f1, ner/uner-ewt (dev) | – | – | – | – | – | 81.7 |" in text
+    assert (
+        "| NER | f1, ner/uner-ewt (test) | 80.00 ± 1.41 | 85.00 ± 0.00 | +5.00 | 25.0 % | – | 2 | 91.93 ± 0.19 |"
+        in text
+    )
+    assert "| SRL | f1, ner/uner-ewt (dev) | – | – | – | – | – | – | 81.7 |" in text
     assert "ELMo is better than the baseline (paper: 6 of 6): here 1 of 1." in text
     assert "Trained on: NER 1,200 sentences." in text
     assert "SST-5 was skipped: looked for the folder sst." in text
@@ -161,7 +165,9 @@ def test_where_elmo_enters_is_said() -> None:
 
 def test_the_budget_of_a_night_says_what_squad_leaves_out() -> None:
     sizes = PRESETS["cpu"].network
-    assert f"{sizes.paragraphs:g} of the paragraphs of up to {sizes.longest_paragraph} tokens" in CPU.about
+    assert SHARES == {"squad": 0.1, "srl": 0.5}
+    assert "half of the sentences for semantic roles" in CPU.about
+    assert f"a tenth of SQuAD's paragraphs of up to {sizes.longest_paragraph} tokens" in CPU.about
 
 
 def test_claims_of_table_2() -> None:
@@ -370,3 +376,11 @@ def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=r"results\.json (holds no results|was written by another version)"):
         read_results(path)
+
+
+def test_table_1_says_how_both_arms_were_tuned_and_gives_p() -> None:
+    tuned = row(split="dev", trials=8, p=0.0004998, baseline=runs(80.0), elmo=runs(85.0))
+    text = text_of(table_1({"ner": tuned, "sst": {**tuned, "p": 0.03}}))
+    assert "| +5.00 | 25.0 % | 0.0005 | 1 |" in text
+    assert "| +5.00 | 25.0 % | 0.0300 | 1 |" in text
+    assert "Both arms were tuned alike: for each, the best of 8 trials on dev was trained until" in text

@@ -26,7 +26,7 @@ def reproduce(
     state: State = None,
     budget: Annotated[
         Literal["quick", "cpu", "full"],
-        typer.Option(help="quick: minutes; cpu: about a night on two cores; full: the paper's sizes."),
+        typer.Option(help="quick: minutes; cpu: about ten hours on two cores; full: the paper's sizes."),
     ] = "cpu",
     only: Annotated[
         str | None,
@@ -134,9 +134,9 @@ def _print_estimate(wanted: list[WantedPart]) -> None:
     from polyseme.reproduce.reproduction import shown_time
 
     total = sum(part.seconds for part in wanted)
-    rows = [(part.name, len(part.done), len(part.todo), part.seconds) for part in wanted]
+    rows = [(part.name, len(part.done), len(part.todo) + part.later, part.seconds) for part in wanted]
     all_done = frozenset[str]().union(*(part.done for part in wanted))
-    rows.append(("all", len(all_done), sum(len(part.todo) for part in wanted), total))
+    rows.append(("all", len(all_done), sum(todo for _, _, todo, _ in rows), total))
     head = ["part", "done", "to do", "seconds"]
     if not on_terminal():
         print_tsv(head, rows)

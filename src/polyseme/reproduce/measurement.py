@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -49,6 +49,14 @@ class Missing:
 
     def to_dict(self) -> Result:
         return {"missing": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """In the place of a measurement whose settings follow from the results of others."""
+
+    first: Sequence[Measurement]  #: the others
+    like: Measurement  #: about as long as the one that is awaited
 
 
 class Shelf:
@@ -96,6 +104,8 @@ class Shelf:
             return None if record is None else record["result"]
         if isinstance(tree, Missing):
             return tree.to_dict()
+        if isinstance(tree, Awaited):
+            return None
         if isinstance(tree, Mapping):
             return {name: self.filled(branch) for name, branch in tree.items()}
         return [self.filled(branch) for branch in tree] if isinstance(tree, list) else tree
@@ -104,9 +114,12 @@ class Shelf:
         return self.folder / f"{measurement.file_name}.json"
 
 
-def leaves(tree: Tree) -> Iterator[Measurement | Missing]:
-    """What a tree wants measured, and what it cannot have, in order."""
+def leaves(tree: Tree) -> Iterator[Measurement | Missing | Awaited]:
+    """What a tree wants measured now and later, and what it cannot have, in order."""
     if isinstance(tree, Measurement | Missing):
+        yield tree
+    elif isinstance(tree, Awaited):
+        yield from tree.first
         yield tree
     elif isinstance(tree, Mapping | list):
         for branch in tree.values() if isinstance(tree, Mapping) else tree:

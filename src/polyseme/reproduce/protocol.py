@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.reproduce.measurement import Measurement
+from polyseme.reproduce.measurement import Measurement, Shelf
 from polyseme.reproduce.task_runs import Conditions, TaskRun, training
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import find_task
@@ -87,6 +87,18 @@ def trial(arm: Arm, choice: Choice, data: DataFiles, conditions: Conditions) -> 
     changes = {**conditions.changes, **until_dev_says_stop(), **share, **choice}
     seconds = conditions.seconds * TRIAL_SHARE
     return training(arm.run, data, replace(conditions, changes=changes, seconds=seconds))
+
+
+def arm_trials(arm: Arm, data: DataFiles, conditions: Conditions) -> list[Measurement]:
+    """Every point of the grid, in its order."""
+    return [trial(arm, choice, data, conditions) for choice in trials()]
+
+
+def chosen(tried: Sequence[Measurement], shelf: Shelf) -> Choice | None:
+    """The best of an arm's trials; None until all are measured."""
+    records = [shelf.record(one) for one in tried]
+    scores = [record["result"]["score"] for record in records if record is not None]
+    return best(trials(), scores) if len(scores) == len(tried) else None
 
 
 def best(choices: Sequence[Choice], scores: Sequence[float]) -> Choice:

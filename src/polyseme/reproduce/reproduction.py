@@ -21,7 +21,7 @@ from polyseme.errors import InputError, JobError
 from polyseme.jobs.atomic import exclusive
 from polyseme.jobs.manifests import refuse_other
 from polyseme.reproduce.bench import Bench
-from polyseme.reproduce.measurement import Measurement, Missing, Shelf, Tree, leaves
+from polyseme.reproduce.measurement import Awaited, Measurement, Missing, Shelf, Tree, leaves
 from polyseme.reproduce.plots import require_plots
 from polyseme.reproduce.report import RESULTS, VERSION, belongings, read_results, report, write_report
 from polyseme.reproduce.report_parts import PARTS, Choice
@@ -93,6 +93,7 @@ class WantedPart:
 
     name: str
     todo: list[Measurement]
+    later: int  #: measurements that are planned when others are there
     done: frozenset[str]  #: digests; parts share some
     missing: list[str]
     seconds: float
@@ -106,11 +107,15 @@ class Reproduction:
         before = self._earlier()
         # Figures stay as they are unless what they answer has changed: then their parts are planned again too.
         stays = all(before.get(name) == bench.describe().get(name) for name in ("questions", "cove"))
-        self.trees: dict[str, Tree] = {
-            name: part.plan(bench) for name, part in PARTS.items() if name in choice.names or (before and not stays)
-        }
-        self.kept = {name: part for name, part in before.get("parts", {}).items() if name not in self.trees}
-        self.chosen = choice.of(self.trees)
+        self._choice = choice
+        self._planned = [name for name in PARTS if name in choice.names or (before and not stays)]
+        self.kept = {name: part for name, part in before.get("parts", {}).items() if name not in self._planned}
+        self._plan()
+
+    def _plan(self) -> None:
+        """By what is measured so far: some runs depend on the results of trials."""
+        self.trees: dict[str, Tree] = {name: PARTS[name].plan(self.bench) for name in self._planned}
+        self.chosen = self._choice.of(self.trees)
 
     def _earlier(self) -> dict[str, Any]:
         """The report in the folder, if there is one."""
@@ -130,11 +135,13 @@ class Reproduction:
         for name, tree in self.chosen.items():
             wanted = list(leaves(tree))
             own = {one.digest: one for one in wanted if isinstance(one, Measurement)}
+            awaited = {one.like.digest: one.like for one in wanted if isinstance(one, Awaited)}
             done = frozenset(key for key, one in own.items() if shelf.record(one) is not None)
             todo = [one for key, one in own.items() if key not in counted | done]
-            counted |= own.keys()
+            later = [one for key, one in awaited.items() if key not in counted]
+            counted |= own.keys() | awaited.keys()
             missing = list(dict.fromkeys(one.reason for one in wanted if isinstance(one, Missing)))
-            found.append(WantedPart(name, todo, done, missing, pace.seconds(todo)))
+            found.append(WantedPart(name, todo, len(later), done, missing, pace.seconds([*todo, *later])))
         return found
 
     def run(self, watch: TaskWatch, began: Callable[[Measurement, int, int, float], None]) -> list[Path]:
@@ -146,22 +153,31 @@ class Reproduction:
         self.bench.out.mkdir(parents=True, exist_ok=True)
         busy = f"{self.bench.out} is in use by another process; wait for it, or stop it"
         with exclusive(self.bench.out / "report.lock", busy):
-            todo = [one for wanted in self.estimate() for one in wanted.todo]
             self._write()
+            tried = 0
             try:
-                for number, one in enumerate(todo):
-                    left = Pace.of(self._measurements(), self.bench.shelf).seconds(todo[number:])
-                    began(one, number + 1, len(todo), left)
-                    if problem := self.bench.shelf.try_to_take(one, watch):
-                        watch.said(f"failed: {problem}")
+                while todo := self._untried():
+                    later = sum(wanted.later for wanted in self.estimate())
+                    for number, one in enumerate(todo, tried + 1):
+                        left = sum(wanted.seconds for wanted in self.estimate())
+                        began(one, number, tried + len(todo) + later, left)
+                        if problem := self.bench.shelf.try_to_take(one, watch):
+                            watch.said(f"failed: {problem}")
+                    tried += len(todo)
+                    if later:
+                        self._plan()
             finally:
+                self._plan()  # p follows from the runs
                 written = self._write()
         if failed := self.bench.shelf.failures:
             first = next(iter(failed.values()))
-            raise JobError(
-                f"{len(failed)} of {len(todo)} measurements failed; the report lists them (the first: {first})"
-            )
+            raise JobError(f"{len(failed)} of {tried} measurements failed; the report lists them (the first: {first})")
         return written
+
+    def _untried(self) -> list[Measurement]:
+        """What can be measured now and has not failed in this sitting."""
+        failed = self.bench.shelf.failures
+        return [one for wanted in self.estimate() for one in wanted.todo if one.digest not in failed]
 
     def results(self) -> dict[str, Any]:
         """All figures that are there, in the order of the report."""
@@ -172,7 +188,7 @@ class Reproduction:
     def _figures(self, tree: Tree) -> dict[str, Any]:
         planned = {one.digest: one for one in leaves(tree) if isinstance(one, Measurement)}
         done = sum(self.bench.shelf.record(one) is not None for one in planned.values())
-        return {"done": done, "planned": len(planned), "figures": self.bench.shelf.filled(tree)}
+        return {"done": done, "planned": len(planned), "figures": _without_tallies(self.bench.shelf.filled(tree))}
 
     def _write(self) -> list[Path]:
         results = self.results()
@@ -195,3 +211,10 @@ class Reproduction:
             "choose another folder",
         )
         refuse_other(before, belongings(self.bench.describe()), what=what, remedy=remedy)
+
+
+def _without_tallies(figures: Any) -> Any:
+    """What each test item adds to a score is needed for p, and too much for a report."""
+    if isinstance(figures, Mapping):
+        return {name: _without_tallies(branch) for name, branch in figures.items() if name != "tallies"}
+    return [_without_tallies(branch) for branch in figures] if isinstance(figures, list) else figures

@@ -7,7 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from polyseme.reproduce.bench import Bench
-from polyseme.reproduce.measurement import Measurement, Missing, Tree
+from polyseme.reproduce.measurement import Awaited, Missing, Tree
+from polyseme.reproduce.protocol import (
+    TABLE_1_SEEDS,
+    TABLE_2_SEEDS,
+    Arm,
+    Choice,
+    arm_trials,
+    chosen,
+    runs,
+    significance,
+    trials,
+    until_dev_says_stop,
+)
 from polyseme.reproduce.task_runs import TaskRun, epoch_limit, training
 from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import find_task
@@ -29,14 +41,11 @@ def table_1(bench: Bench) -> Tree:
     """Baseline and ELMo with the λ of the task's preset; on test where the budget reads it and there is one."""
 
     def row(task: str, data: DataFiles) -> dict[str, Tree]:
-        penalty = _best_penalty(task, bench.budget.preset)
+        elmo = TaskRun(task, PLACES[task], penalty=_best_penalty(task, bench.budget.preset))
         split = "test" if bench.budget.test and data.test is not None else "dev"
-        return {
-            "split": split,
-            "elmo_at": PLACES[task],
-            "baseline": _seeds(bench, TaskRun(task), data),
-            "elmo": _seeds(bench, TaskRun(task, PLACES[task], penalty=penalty), data),
-        }
+        arms = {"baseline": _seeds(bench, TaskRun(task), data), "elmo": _seeds(bench, elmo, data)}
+        tuned = _tuned(bench, task, data, arms) if bench.budget.tuned else {}
+        return {"split": split, "elmo_at": PLACES[task], **arms, **tuned}
 
     return _by_task(bench, ALL_TASKS, row)
 
@@ -111,14 +120,51 @@ def _by_task(bench: Bench, tasks: Sequence[str], row: Grow) -> Tree:
         else:
             folder, data = found
             about = {"data": folder, "metric": find_task(task).metric}
-            limit = epoch_limit(TaskRun(task), bench.conditions(task))
+            tuned = bench.budget.tuned
+            limit = (
+                until_dev_says_stop()["training.epochs"]
+                if tuned
+                else epoch_limit(TaskRun(task), bench.conditions(task))
+            )
             rows[task] = {**about, "epoch_limit": limit, **row(task, data)}
     return rows
 
 
-def _seeds(bench: Bench, run: TaskRun, data: DataFiles) -> list[Measurement]:
+def _seeds(bench: Bench, run: TaskRun, data: DataFiles) -> list[Tree]:
     """A run with each seed; the same measurement wherever it stands, so on test too if Table 1 shows it."""
     budget, conditions = bench.budget, bench.conditions(run.task)
-    test = data.test if budget.test and is_in_table_1(run, budget.preset) else None
-    seeds = budget.seeds_of(run.task, run.share)
-    return [training(replace(run, seed=seed), data, conditions, test=test) for seed in seeds]
+    judged = is_in_table_1(run, budget.preset)
+    if not budget.tuned:
+        test = data.test if budget.test and judged else None
+        seeds = budget.seeds_of(run.task, run.share)
+        return [training(replace(run, seed=seed), data, conditions, test=test) for seed in seeds]
+    tried = arm_trials(arm_of(run), data, conditions)
+    choice = chosen(tried, bench.shelf)
+    made = runs(run, choice or trials()[0], data, conditions, seeds=_tuned_seeds(bench, run), judged=judged)
+    return [one if choice else Awaited(tried, one) for one in made]
+
+
+def arm_of(run: TaskRun) -> Arm:
+    """The arm whose choice a run is made with."""
+    return Arm(run.task, "none" if run.elmo == "none" else PLACES[run.task])
+
+
+def _tuned_seeds(bench: Bench, run: TaskRun) -> int:
+    if run.share < 1:
+        return len(bench.budget.seeds_of(run.task, run.share))
+    if is_in_table_1(run, bench.budget.preset):
+        return TABLE_1_SEEDS
+    return TABLE_2_SEEDS if run.task in ABLATED else 1
+
+
+def _tuned(bench: Bench, task: str, data: DataFiles, arms: dict[str, list[Tree]]) -> dict[str, Any]:
+    """What each arm has chosen of how many trials, and p; None where trials or runs are not measured yet."""
+    conditions, shelf = bench.conditions(task), bench.shelf
+    places: dict[str, Where] = {"baseline": "none", "elmo": PLACES[task]}
+    choices: dict[str, Choice | None] = {
+        name: chosen(arm_trials(Arm(task, where), data, conditions), shelf) for name, where in places.items()
+    }
+    results = {name: shelf.filled(made) for name, made in arms.items()}
+    complete = all(run and "test" in run for found in results.values() for run in found)
+    p = significance(task, results["baseline"], results["elmo"]) if complete else None
+    return {"trials": len(trials()), "choices": choices, "p": p}

@@ -39,15 +39,16 @@ def table_1(figures: Figures) -> Section:
         about = f"{_about(figures, task)} ({split})" if row else NONE
         rows.append([
             TITLES[task], about, shown(baseline), shown(elmo),
-            *_gain(mean(baseline), mean(elmo)), _count(baseline, elmo),
+            *_gain(mean(baseline), mean(elmo)), _p(row.get("p")), _count(baseline, elmo),
             _with_spread(theirs.previous, theirs.previous_spread), _with_spread(theirs.baseline, None),
             _with_spread(theirs.elmo, theirs.spread), f"{theirs.absolute:g} / {theirs.relative:g} %",
         ])  # fmt: skip
-    head = ["task", "score, data", "baseline", "+ ELMo", "gain", "less error", "seeds"]
+    head = ["task", "score, data", "baseline", "+ ELMo", "gain", "less error", "p", "seeds"]
     head += [PAPER + name for name in ("best before", "baseline", "+ ELMo", "gain / less error")]
     lead = "Task models without ELMo and with it. Less error is the share of the baseline's errors that ELMo removes."
     notes = [
         compare("ELMo is better than the baseline (paper: 6 of 6)", pairs),
+        _tuning(figures),
         _elmo_at(figures),
         _ended(figures, STILL_LEARNING),
         _trained_on(figures),
@@ -163,6 +164,22 @@ def _gain(baseline: float | None, elmo: float | None) -> tuple[str, str]:
         return NONE, NONE
     less = f"{100 * (elmo - baseline) / (100 - baseline):.1f} %" if baseline < 100 else NONE
     return f"{elmo - baseline:+.2f}", less
+
+
+def _tuning(figures: Figures) -> str | None:
+    """How both arms were tuned, and what p is."""
+    trials = {row["trials"] for task in figures if "trials" in (row := row_of(figures, task))}
+    if not trials:
+        return None
+    return (
+        f"Both arms were tuned alike: for each, the best of {max(trials)} trials on dev was trained until dev stopped "
+        "improving. p is the share of 2,000 samples of the test items (paired bootstrap) in which ELMo is not better."
+    )
+
+
+def _p(p: float | None) -> str:
+    """With as many digits as 2,000 samples give."""
+    return NONE if p is None else f"{p:.4f}"
 
 
 def _count(*columns: Sequence[float]) -> str:
