@@ -1,4 +1,4 @@
-"""What a reproduction may cost: minutes, a night on two cores, or what the paper took."""
+"""What a reproduction may cost: minutes, ten hours on two cores, or what the paper took."""
 
 from __future__ import annotations
 
