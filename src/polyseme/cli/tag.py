@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyseme.cli.options import Device, Field, Kind, OptionsFile, Overwrite, Threads, keep_existing
+from polyseme.cli.printing import print_json
 
 if TYPE_CHECKING:
     from polyseme.tasks.trained_task import Task
@@ -74,7 +74,7 @@ def tag(
         typer.echo(f"{html} shows it in a browser", err=True)
     elif as_json:
         for record in records:
-            typer.echo(json.dumps(record, ensure_ascii=False))
+            print_json(record)
     elif on_terminal():
         print_sentences(records)
     else:

@@ -21,7 +21,7 @@ import numpy as np
 
 from polyseme.encoding import Floats
 from polyseme.engine.engine import Engine
-from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
+from polyseme.errors import ConfigError, InputError, JobError, MissingExtra, reason_of
 from polyseme.formats.bilm_tf import tf_indexer
 from polyseme.formats.hdf5_file import written_hdf5
 from polyseme.formats.model import StoredModel
@@ -146,6 +146,6 @@ def write_word_table(stored: StoredModel, vocabulary: Vocabulary, path: Path) ->
         put_in_place(beside, path)
     except OSError as error:
         raise_if_disk_full(error, path)
-        raise JobError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise JobError(f"{path} cannot be written: {reason_of(error)}") from None
     finally:
         beside.unlink(missing_ok=True)

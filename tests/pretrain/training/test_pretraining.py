@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.command_line import signals
 from helpers.small_corpora import random_text, small_corpus, small_recipe
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, JobError
@@ -141,6 +142,7 @@ def test_in_bfloat16_a_run_learns_as_much(plan: RunPlan) -> None:
     assert perplexities[0] == pytest.approx(perplexities[1], rel=0.02)
 
 
+@signals
 def test_ctrl_c_finishes_the_step_and_saves_it(plan: RunPlan) -> None:
     endless = replace(plan, recipe=small_recipe(budget={"tokens": 10**9, "validate_every": 10**9}))
     process = start(endless)
@@ -193,7 +195,7 @@ def test_a_run_that_is_killed_five_times_at_any_moment_has_the_losses_of_one_tha
         while process.poll() is None and len(losses(plan.out)) <= before + 3:
             time.sleep(0.02)
         time.sleep(chance.random() / 10)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
     finished = start(plan, *(["--resume"] if (plan.out / "last.safetensors").exists() else []))
     assert finished.wait(120) == 0, finished.stderr and finished.stderr.read()

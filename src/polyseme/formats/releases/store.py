@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from polyseme.errors import DownloadError, JobError
+from polyseme.errors import DownloadError, JobError, reason_of
 from polyseme.formats.releases.checksums import FileRecord, check_same
 from polyseme.formats.releases.known import Release, file_name, is_url
 from polyseme.jobs.atomic import home_folder, in_turn, partial_path, replace_when_complete
@@ -84,7 +84,7 @@ def remove(download: Download) -> None:
             delete_folder(download.folder)
             delete_folder(partial_path(download.folder))
     except OSError as error:
-        raise JobError(f"{download.name} cannot be removed: {(error.strerror or str(error)).lower()}") from None
+        raise JobError(f"{download.name} cannot be removed: {reason_of(error)}") from None
 
 
 def delete_folder(folder: Path) -> None:

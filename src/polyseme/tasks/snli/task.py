@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.tasks.classification import Classification, all_tokens, label_numbers
 from polyseme.tasks.data_files import DataFiles, FileReading, split_of
 from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
@@ -120,9 +119,9 @@ def _two_texts(item: Any) -> tuple[str, str]:
         premise = item.get("premise", item.get("sentence1"))
         hypothesis = item.get("hypothesis", item.get("sentence2"))
     if not (isinstance(premise, str) and premise.strip() and isinstance(hypothesis, str) and hypothesis.strip()):
-        shown = json.dumps(item, ensure_ascii=False)[:60]
         raise InputError(
-            f"inference needs a premise and a hypothesis (an object, or two texts separated by a tab), not {shown}"
+            "inference needs a premise and a hypothesis (an object, or two texts separated by a tab), "
+            f"not {quoted(item)}"
         )
     return premise.strip(), hypothesis.strip()
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.settings import with_values
 from polyseme.tasks.classification import Classification, all_tokens, label_numbers
 from polyseme.tasks.data_files import FileReading
@@ -46,9 +45,8 @@ class TextPairs(Classification[ClassifiedPair, EsimSizes]):
         if isinstance(item, dict):
             texts = named_texts(item, pairs=True)
         if texts is None or len(texts) != 2 or not all(text.strip() for text in texts):
-            shown = json.dumps(item, ensure_ascii=False)[:60]
             raise InputError(
-                f"expected two texts (an object with text1 and text2, or both separated by a tab), not {shown}"
+                f"expected two texts (an object with text1 and text2, or both separated by a tab), not {quoted(item)}"
             )
         return [_split(texts, None, split)]
 
