@@ -122,6 +122,15 @@ def put_folder_in_place(beside: Path, final: Path, *, replace: bool) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def delete_folder(folder: Path) -> None:
+    """Renamed first: a kill in the middle must not leave half a folder that looks like a whole one."""
+    old = folder.with_name(f"{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.replace(old)
+        shutil.rmtree(old)
+
+
 @contextmanager
 def exclusive(path: Path, busy: str) -> Iterator[None]:
     """Hold the lock file ``path`` for the block, then remove it; JobError(``busy``) if another process holds it."""

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from polyseme.errors import InputError, MissingExtra, reason_of
+from polyseme.errors import InputError, reason_of
+from polyseme.extras import needing
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -178,10 +179,8 @@ def _open_zst(path: Path) -> IO[bytes]:
 
 
 def _zstandard() -> Any:
-    try:
+    with needing("reading .zst files", "files"):
         import zstandard
-    except ImportError:
-        raise MissingExtra("reading .zst files", "files") from None
     return zstandard
 
 
