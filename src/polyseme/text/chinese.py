@@ -18,6 +18,9 @@ import numpy as np
 from polyseme.text import linear_tagger
 from polyseme.text.any_language import MARK, SYMBOL
 from polyseme.text.linear_tagger import (
+    DIGIT,
+    KANA,
+    LETTER,
     Codes,
     Flags,
     Lexicon,
@@ -37,18 +40,7 @@ LONGEST = 4  # characters of a string in the lexicon
 CONTEXT = 4  # characters beside a place that its decision may see
 SLOT_BITS = 20  # of a hash choose the slot of a table; the other twelve tell strings in one slot apart
 
-DIGIT, LETTER, KANA = ord("0"), ord("a"), ord("ア")
-CLASSES = (
-    ("\0", " ", 0),
-    ("\u3000", "\u3000", 0),
-    ("0", "9", DIGIT),
-    ("０", "９", DIGIT),
-    ("A", "Z", LETTER),
-    ("a", "z", LETTER),
-    ("Ａ", "Ｚ", LETTER),
-    ("ａ", "ｚ", LETTER),
-    ("ぁ", "ヿ", KANA),
-)
+WIDE = (("０", "９", DIGIT), ("Ａ", "Ｚ", LETTER), ("ａ", "ｚ", LETTER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +60,7 @@ def load_tables(path: Path = TABLES) -> Tables:
 
 def make_reading(simplified: Codes) -> Codes:
     """Traditional characters are read as simplified ([2, S]), digits, Latin and kana as one each, spaces as 0."""
-    reading = linear_tagger.make_reading(CLASSES)
+    reading = linear_tagger.make_reading(WIDE)
     reading[simplified[0]] = simplified[1]
     return reading
 

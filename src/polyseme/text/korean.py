@@ -23,6 +23,9 @@ import numpy as np
 from polyseme.text import linear_tagger
 from polyseme.text.any_language import MARK, SYMBOL
 from polyseme.text.linear_tagger import (
+    DIGIT,
+    KANA,
+    LETTER,
     Codes,
     Flags,
     Lexicon,
@@ -63,18 +66,8 @@ REACH = 6  # characters of an eojeol that count, on each side of a place; also t
 BESIDE = 3  # characters of what stands beside an eojeol
 CONTEXT = REACH + BESIDE + 1  # characters beside a place that its decision may see
 
-DIGIT, LETTER, HAN, KANA = ord("0"), ord("a"), ord("漢"), ord("ア")
-CLASSES = (
-    ("\0", " ", 0),
-    ("\u3000", "\u3000", 0),
-    ("0", "9", DIGIT),
-    ("A", "Z", LETTER),
-    ("a", "z", LETTER),
-    ("À", "ɏ", LETTER),
-    ("㐀", "\u9fff", HAN),
-    ("\uf900", "\ufaff", HAN),
-    ("ぁ", "ヿ", KANA),
-)
+HAN = ord("漢")
+CLASSES = (("À", "ɏ", LETTER), ("㐀", "\u9fff", HAN), ("\uf900", "\ufaff", HAN))
 _JOINERS = np.array([ord(mark) for mark in "-~&"], np.uint32)  # inside an eojeol: 24~26, AK-47, 한-미
 
 
