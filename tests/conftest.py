@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Several processes share the cores. Threads that wait for each other are many times slower where each process has
+    # as many as there are cores; this has to be said before numpy and torch are imported.
+    workers = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
 
 from hypothesis import HealthCheck, settings
 

@@ -18,7 +18,7 @@ from polyseme.cli.app import GROUPS, VERBS
 
 #: For every verb how it is called, and what of the library it calls then: there the error is injected.
 CALLS: dict[str, tuple[str, str]] = {
-    "demo": ("demo --out shown", "polyseme.formats.releases.known:bundled_models"),
+    "demo": ("demo --out shown", "polyseme.elmo:Elmo.from_pretrained"),
     "embed": ("embed text.txt --model TOY --out out.h5", "polyseme.elmo:Elmo.from_pretrained"),
     "models": ("models", "polyseme.formats.releases.known:known_releases"),
     "pull": ("pull original", "polyseme.formats.named:locate"),
