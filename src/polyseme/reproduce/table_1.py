@@ -1,0 +1,109 @@
+"""Table 1: six tasks without ELMo and with it."""
+
+from __future__ import annotations
+
+from polyseme.reproduce import paper
+from polyseme.reproduce.bench import Bench
+from polyseme.reproduce.comparison import NONE, absent, compare, done, mean, row_of, scores, shown
+from polyseme.reproduce.document import PAPER, Section, Table, section_of
+from polyseme.reproduce.measurement import Tree
+from polyseme.reproduce.paper import EXAMPLES, TITLES
+from polyseme.reproduce.task_rows import (
+    ALL_TASKS,
+    PLACES,
+    Figures,
+    best_penalty,
+    by_task,
+    elmo_places,
+    ended_runs,
+    score_and_data,
+    seed_count,
+    with_seeds,
+)
+from polyseme.reproduce.task_runs import TaskRun
+from polyseme.tasks.data_files import DataFiles
+
+STILL_LEARNING = (
+    "A network that is best in its last epoch may still be improving, so the gains partly measure how fast a model "
+    "learns, not only how good it gets."
+)
+
+
+def plan(bench: Bench) -> Tree:
+    """Baseline and ELMo with the λ of the task's preset; on test where the budget reads it and there is one."""
+
+    def row(task: str, data: DataFiles) -> dict[str, Tree]:
+        penalty = best_penalty(task, bench.budget.preset)
+        split = "test" if bench.budget.test and data.test is not None else "dev"
+        return {
+            "split": split,
+            "elmo_at": PLACES[task],
+            "baseline": with_seeds(bench, TaskRun(task), data),
+            "elmo": with_seeds(bench, TaskRun(task, PLACES[task], penalty=penalty), data),
+        }
+
+    return by_task(bench, ALL_TASKS, row)
+
+
+def section(figures: Figures) -> Section:
+    """Baseline and ELMo, and how much of the baseline's error ELMo removes."""
+    rows, pairs = [], {}
+    for task, theirs in paper.TABLE_1.items():
+        row = row_of(figures, task)
+        split = row.get("split", "dev")
+        baseline, elmo = (scores(row.get(name), split) for name in ("baseline", "elmo"))
+        pairs[TITLES[task]] = (elmo, baseline)
+        about = f"{score_and_data(figures, task)} ({split})" if row else NONE
+        rows.append([
+            TITLES[task], about, shown(baseline), shown(elmo),
+            *_gain(mean(baseline), mean(elmo)), seed_count(baseline, elmo),
+            _with_spread(theirs.previous, theirs.previous_spread), _with_spread(theirs.baseline, None),
+            _with_spread(theirs.elmo, theirs.spread), f"{theirs.absolute:g} / {theirs.relative:g} %",
+        ])  # fmt: skip
+    head = ["task", "score, data", "baseline", "+ ELMo", "gain", "less error", "seeds"]
+    head += [PAPER + name for name in ("best before", "baseline", "+ ELMo", "gain / less error")]
+    lead = "Task models without ELMo and with it. Less error is the share of the baseline's errors that ELMo removes."
+    notes = [
+        compare("ELMo is better than the baseline (paper: 6 of 6)", pairs),
+        elmo_places(figures),
+        ended_runs(figures, STILL_LEARNING),
+        _trained_on(figures),
+        _sets(figures),
+        *absent(figures, TITLES),
+    ]
+    return section_of("Table 1: six tasks", lead, [Table(head, rows)], notes)
+
+
+def _gain(baseline: float | None, elmo: float | None) -> tuple[str, str]:
+    if baseline is None or elmo is None:
+        return NONE, NONE
+    less = f"{100 * (elmo - baseline) / (100 - baseline):.1f} %" if baseline < 100 else NONE
+    return f"{elmo - baseline:+.2f}", less
+
+
+def _with_spread(value: float, spread: float | None) -> str:
+    digits = _digits(value)
+    return f"{value:.{digits}f}" + (f" ± {spread:.{max(digits, _digits(spread))}f}" if spread is not None else "")
+
+
+def _digits(value: float) -> int:
+    """Behind the point, as the paper writes it."""
+    return 1 if round(value, 1) == value else 2
+
+
+def _sets(figures: Figures) -> str | None:
+    """Whose data may be others than the paper's."""
+    if not any(row_of(figures, task) for task in figures):
+        return None
+    return f"{paper.SETS} Scores on other sets, or on parts of these, cannot be compared; gains can, with care."
+
+
+def _trained_on(figures: Figures) -> str | None:
+    """How many examples each task had, beside those of the paper's set where it is known."""
+    runs = {task: row_of(figures, task).get("baseline") for task in TITLES}
+    found = {task: run["examples"]["train"] for task, all_of_it in runs.items() for run in done(all_of_it)}
+    theirs = {task: f" (in the paper {count:,})" for task, count in paper.TRAINED_ON.items()}
+    shown_counts = ", ".join(
+        f"{TITLES[task]} {count:,} {EXAMPLES[task]}{theirs.get(task, '')}" for task, count in found.items()
+    )
+    return f"Trained on: {shown_counts}." if found else None
