@@ -198,6 +198,7 @@ def test_make_help_names_every_target() -> None:
         assert f"make {target} " in done.stdout
 
 
+@pytest.mark.skipif((ROOT / "PKG-INFO").exists(), reason="in a source distribution the links are made already")
 @pytest.mark.parametrize("repository", ["owner/name", None])
 def test_a_release_links_to_the_repository_whose_workflow_builds_it(repository: str | None) -> None:
     about = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
