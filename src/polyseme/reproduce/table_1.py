@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from polyseme.reproduce import paper
+from polyseme.reproduce import paper, task_rows
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.comparison import NONE, absent, compare, done, mean, row_of, scores, shown
 from polyseme.reproduce.document import PAPER, Section, Table, section_of
 from polyseme.reproduce.measurement import Tree
 from polyseme.reproduce.paper import EXAMPLES, TITLES
-from polyseme.reproduce.task_rows import (
-    ALL_TASKS,
-    PLACES,
-    Figures,
-    best_penalty,
-    by_task,
-    elmo_places,
-    ended_runs,
-    score_and_data,
-    seed_count,
-    with_seeds,
-)
+from polyseme.reproduce.task_rows import ALL_TASKS, PLACES, Figures
 from polyseme.reproduce.task_runs import TaskRun
 from polyseme.tasks.data_files import DataFiles
 
@@ -33,16 +22,16 @@ def plan(bench: Bench) -> Tree:
     """Baseline and ELMo with the λ of the task's preset; on test where the budget reads it and there is one."""
 
     def row(task: str, data: DataFiles) -> dict[str, Tree]:
-        penalty = best_penalty(task, bench.budget.preset)
+        penalty = task_rows.best_penalty(task, bench.budget.preset)
         split = "test" if bench.budget.test and data.test is not None else "dev"
         return {
             "split": split,
             "elmo_at": PLACES[task],
-            "baseline": with_seeds(bench, TaskRun(task), data),
-            "elmo": with_seeds(bench, TaskRun(task, PLACES[task], penalty=penalty), data),
+            "baseline": task_rows.with_seeds(bench, TaskRun(task), data),
+            "elmo": task_rows.with_seeds(bench, TaskRun(task, PLACES[task], penalty=penalty), data),
         }
 
-    return by_task(bench, ALL_TASKS, row)
+    return task_rows.by_task(bench, ALL_TASKS, row)
 
 
 def section(figures: Figures) -> Section:
@@ -53,10 +42,10 @@ def section(figures: Figures) -> Section:
         split = row.get("split", "dev")
         baseline, elmo = (scores(row.get(name), split) for name in ("baseline", "elmo"))
         pairs[TITLES[task]] = (elmo, baseline)
-        about = f"{score_and_data(figures, task)} ({split})" if row else NONE
+        about = f"{task_rows.score_and_data(figures, task)} ({split})" if row else NONE
         rows.append([
             TITLES[task], about, shown(baseline), shown(elmo),
-            *_gain(mean(baseline), mean(elmo)), seed_count(baseline, elmo),
+            *_gain(mean(baseline), mean(elmo)), task_rows.seed_count(baseline, elmo),
             _with_spread(theirs.previous, theirs.previous_spread), _with_spread(theirs.baseline, None),
             _with_spread(theirs.elmo, theirs.spread), f"{theirs.absolute:g} / {theirs.relative:g} %",
         ])  # fmt: skip
@@ -65,8 +54,8 @@ def section(figures: Figures) -> Section:
     lead = "Task models without ELMo and with it. Less error is the share of the baseline's errors that ELMo removes."
     notes = [
         compare("ELMo is better than the baseline (paper: 6 of 6)", pairs),
-        elmo_places(figures),
-        ended_runs(figures, STILL_LEARNING),
+        task_rows.elmo_places(figures),
+        task_rows.ended_runs(figures, STILL_LEARNING),
         _trained_on(figures),
         _sets(figures),
         *absent(figures, TITLES),

@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from polyseme.reproduce import paper
+from polyseme.reproduce import frozen_rows, paper
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.comparison import finding, signed
 from polyseme.reproduce.data_sets import files_below, find_senses
 from polyseme.reproduce.document import PAPER, Section, Table
-from polyseme.reproduce.frozen_rows import (
-    Figures,
-    Source,
-    ahead,
-    beside_the_paper,
-    by_layer,
-    column_of,
-    digests,
-    first_set,
-    frozen_measurement,
-    frozen_section,
-    if_given,
-    kinds_of_vectors,
-    last_layer,
-)
+from polyseme.reproduce.frozen_rows import Figures, Source
 from polyseme.reproduce.knowledge import measure_word_senses, sense_tokens
 from polyseme.reproduce.measurement import Missing, Result, Tree
 
@@ -36,7 +22,7 @@ def plan(bench: Bench) -> Tree:
     if isinstance(folder, Missing):
         return folder
     settings = {
-        "files": digests(files_below(folder, budget.sense_sets)),
+        "files": frozen_rows.digests(files_below(folder, budget.sense_sets)),
         "sets": budget.sense_sets,
         "semcor_sentences": budget.semcor_sentences,
     }
@@ -47,34 +33,40 @@ def plan(bench: Bench) -> Tree:
 
     seconds = (budget.semcor_sentences or 37_000) / 250
     return {
-        title: if_given(
+        title: frozen_rows.if_given(
             bench,
             title,
-            frozen_measurement(
+            frozen_rows.frozen_measurement(
                 f"word senses, {title}", settings | {"vectors": key}, partial(scores, source), seconds=seconds
             ),
         )
-        for title, (key, source) in kinds_of_vectors(bench).items()
+        for title, (key, source) in frozen_rows.kinds_of_vectors(bench).items()
     }
 
 
 def section(figures: Figures) -> Section:
     """F1 of word senses, over all sets that were read."""
-    kinds = {name: found for name, found in figures.items() if isinstance(found, Mapping) and "f1" in first_set(found)}
+    kinds = {
+        name: found
+        for name, found in figures.items()
+        if isinstance(found, Mapping) and "f1" in frozen_rows.first_set(found)
+    }
     sets = list(next(iter(kinds.values()), {}))
-    ours = {title: [100 * found[name]["f1"][layer] for name in sets] for title, found, layer in by_layer(kinds)}
+    ours = {
+        title: [100 * found[name]["f1"][layer] for name in sets] for title, found, layer in frozen_rows.by_layer(kinds)
+    }
     if kinds:
         first = next(iter(kinds.values()))
         ours = {"first sense in WordNet": [100 * first[name]["first_sense"] for name in sets], **ours}
-    rows = beside_the_paper(ours, paper.SENSES, len(sets))
-    total = column_of(ours, -1)
-    last = last_layer(total)
+    rows = frozen_rows.beside_the_paper(ours, paper.SENSES, len(sets))
+    total = frozen_rows.column_of(ours, -1)
+    last = frozen_rows.last_layer(total)
     notes = [
         finding("The last layer compared with the first LSTM layer (paper: +1.6)",
-                ahead(total, last, "biLM, layer 1")),
+                frozen_rows.ahead(total, last, "biLM, layer 1")),
         finding("The last layer compared with the first sense (paper: +3.1)",
-                ahead(total, last, "first sense in WordNet")),
-        finding("The last layer compared with static vectors", ahead(total, last, "static")),
+                frozen_rows.ahead(total, last, "first sense in WordNet")),
+        finding("The last layer compared with static vectors", frozen_rows.ahead(total, last, "static")),
         _against_the_paper(total) if sets[-1:] == ["ALL"] else None,
     ]  # fmt: skip
     lead = (
@@ -84,7 +76,7 @@ def section(figures: Figures) -> Section:
     if kinds:
         lead += " Words: " + ", ".join(f"{name} {first[name]['words']:,}" for name in sets) + "."
     table = Table(["vectors", *(sets or ["here"]), PAPER + "all words"], rows)
-    return frozen_section("Table 5: word senses", lead, [table], figures, notes)
+    return frozen_rows.frozen_section("Table 5: word senses", lead, [table], figures, notes)
 
 
 def _against_the_paper(total: Mapping[str, float]) -> str | None:

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polyseme.reproduce import paper
+from polyseme.reproduce import frozen_rows, paper
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.comparison import finding
 from polyseme.reproduce.data_sets import find_treebank
 from polyseme.reproduce.document import PAPER, Section, Table
-from polyseme.reproduce.frozen_rows import (
-    Figures,
-    ahead,
-    beside_the_paper,
-    by_layer,
-    column_of,
-    frozen_section,
-    if_given,
-    kinds_of_vectors,
-    last_layer,
-    most_frequent_tag,
-    tag_probe,
-)
+from polyseme.reproduce.frozen_rows import Figures
 from polyseme.reproduce.measurement import Missing, Tree
 
 
@@ -32,10 +20,12 @@ def plan(bench: Bench) -> Tree:
         return found
     folder, files = found
     probes = {
-        title: if_given(bench, title, tag_probe(bench, f"en xpos, {title}", files, "xpos", key, source))
-        for title, (key, source) in kinds_of_vectors(bench).items()
+        title: frozen_rows.if_given(
+            bench, title, frozen_rows.tag_probe(bench, f"en xpos, {title}", files, "xpos", key, source)
+        )
+        for title, (key, source) in frozen_rows.kinds_of_vectors(bench).items()
     }
-    return {"data": folder, "most frequent tag": most_frequent_tag(bench, "en", files, "xpos"), **probes}
+    return {"data": folder, "most frequent tag": frozen_rows.most_frequent_tag(bench, "en", files, "xpos"), **probes}
 
 
 def section(figures: Figures) -> Section:
@@ -44,20 +34,21 @@ def section(figures: Figures) -> Section:
     splits = [split for split in ("dev", "test") if any(found[split] for found in kinds.values())]
     ours = {
         title: [100 * found[split][layer] if found[split] else None for split in splits]
-        for title, found, layer in by_layer(kinds)
+        for title, found, layer in frozen_rows.by_layer(kinds)
     }
     frequent = figures.get("most frequent tag") or {}
     if "dev" in frequent:
         base = [None if frequent[split] is None else 100 * frequent[split] for split in splits]
         ours = {"most frequent tag": base, **ours}
-    rows = beside_the_paper(ours, paper.TAGS, len(splits))
-    total = column_of(ours, -1)
+    rows = frozen_rows.beside_the_paper(ours, paper.TAGS, len(splits))
+    total = frozen_rows.column_of(ours, -1)
     notes = [
         finding("The first LSTM layer compared with the last (paper: +0.5)",
-                ahead(total, "biLM, layer 1", last_layer(total))),
+                frozen_rows.ahead(total, "biLM, layer 1", frozen_rows.last_layer(total))),
         finding("The first LSTM layer compared with the most frequent tag of a word",
-                ahead(total, "biLM, layer 1", "most frequent tag")),
-        finding("The first LSTM layer compared with static vectors", ahead(total, "biLM, layer 1", "static")),
+                frozen_rows.ahead(total, "biLM, layer 1", "most frequent tag")),
+        finding("The first LSTM layer compared with static vectors",
+                frozen_rows.ahead(total, "biLM, layer 1", "static")),
         _few_numbers(total),
     ]  # fmt: skip
     where = f" on {figures['data']}" if "data" in figures else ""
@@ -65,12 +56,12 @@ def section(figures: Figures) -> Section:
         f"Accuracy of a linear classifier on one layer, for Penn Treebank tags{where}. The paper used the WSJ test set."
     )
     table = Table(["vectors", *(splits or ["here"]), PAPER + "test"], rows)
-    return frozen_section("Table 6: parts of speech", lead, [table], figures, notes)
+    return frozen_rows.frozen_section("Table 6: parts of speech", lead, [table], figures, notes)
 
 
 def _few_numbers(total: Mapping[str, float]) -> str | None:
     """Why static vectors are below the most frequent tag, where they are."""
-    difference = ahead(total, "static", "most frequent tag")
+    difference = frozen_rows.ahead(total, "static", "most frequent tag")
     if difference is None or difference >= 0:
         return None
     return (

@@ -18,9 +18,6 @@ import numpy as np
 from polyseme.text import linear_tagger
 from polyseme.text.any_language import MARK, SYMBOL
 from polyseme.text.linear_tagger import (
-    DIGIT,
-    KANA,
-    LETTER,
     Codes,
     Flags,
     Lexicon,
@@ -40,7 +37,7 @@ LONGEST = 4  # characters of a string in the lexicon
 CONTEXT = 4  # characters beside a place that its decision may see
 SLOT_BITS = 20  # of a hash choose the slot of a table; the other twelve tell strings in one slot apart
 
-WIDE = (("０", "９", DIGIT), ("Ａ", "Ｚ", LETTER), ("ａ", "ｚ", LETTER))
+WIDE = (("０", "９", linear_tagger.DIGIT), ("Ａ", "Ｚ", linear_tagger.LETTER), ("ａ", "ｚ", linear_tagger.LETTER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +106,7 @@ def find_word_ends(text: str) -> list[int]:
 def may_part(codes: Codes) -> Flags:
     """Between which neighbours a word may end: not inside numbers and foreign words, nor before a mark."""
     han = is_han(codes)
-    known = han | (codes == DIGIT) | (codes == LETTER) | (codes == KANA)
+    known = han | (codes == linear_tagger.DIGIT) | (codes == linear_tagger.LETTER) | (codes == linear_tagger.KANA)
     parts: Flags = (han[:-1] & known[1:]) | (known[:-1] & han[1:])
     return parts
 

@@ -23,9 +23,6 @@ import numpy as np
 from polyseme.text import linear_tagger
 from polyseme.text.any_language import MARK, SYMBOL
 from polyseme.text.linear_tagger import (
-    DIGIT,
-    KANA,
-    LETTER,
     Codes,
     Flags,
     Lexicon,
@@ -67,7 +64,7 @@ BESIDE = 3  # characters of what stands beside an eojeol
 CONTEXT = REACH + BESIDE + 1  # characters beside a place that its decision may see
 
 HAN = ord("漢")
-CLASSES = (("À", "ɏ", LETTER), ("㐀", "\u9fff", HAN), ("\uf900", "\ufaff", HAN))
+CLASSES = (("À", "ɏ", linear_tagger.LETTER), ("㐀", "\u9fff", HAN), ("\uf900", "\ufaff", HAN))
 _JOINERS = np.array([ord(mark) for mark in "-~&"], np.uint32)  # inside an eojeol: 24~26, AK-47, 한-미
 
 
@@ -122,7 +119,7 @@ def is_syllable(codes: Codes) -> Flags:
 def is_letter(codes: Codes) -> Flags:
     """What an eojeol is made of: syllables, single Hangul letters (ㅋㅋ), and the classes."""
     found: Flags = is_syllable(codes) | ((codes >= 0x3131) & (codes <= 0x318E) & (codes != ord("ㆍ")))
-    for code in (DIGIT, LETTER, HAN, KANA):
+    for code in (linear_tagger.DIGIT, linear_tagger.LETTER, HAN, linear_tagger.KANA):
         found |= codes == code
     return found
 
