@@ -1,7 +1,8 @@
 # make demo    set up and show what polyseme does         make lint    ruff and mypy
 # make test    set up and run the tests, not slow ones    make bench   run the benchmarks
 # make chaos   kill and starve every long job             make fuzz    read mutants of every file (MINUTES=10)
-# make test-oldest    the same with the oldest packages that pyproject.toml allows
+# make test-oldest    the same with the oldest packages that pyproject.toml allows; on Linux 6 GB, most of it CUDA, unless
+#                     PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 #
 # Everything is installed into .venv, once: again only when pyproject.toml, constraints.txt or the kernel have changed.
 # Another Python: make demo PYTHON=python3.12

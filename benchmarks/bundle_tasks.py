@@ -83,7 +83,7 @@ def in_words(path: Path, out: Path, lang: str) -> Path:
     with replace_when_complete(out) as file:
         for block in read_blocks(path, lambda line: line.startswith("##")):
             rows = [line.split("\t") if "\t" in line else cells(line) for line in block.lines]
-            text, spans = "".join(row[0] for row in rows), spans_of([row[1] for row in rows], "IOB2")
+            text, spans = "".join(row[0] for row in rows), spans_of([row[1] for row in rows])
             for words, tags in _projected(text, spans, lang):
                 file.write(("".join(f"{w}\t{t}\n" for w, t in zip(words, tags, strict=True)) + "\n").encode())
     return out

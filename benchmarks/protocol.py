@@ -46,7 +46,7 @@ from polyseme.reproduce.protocol import (
     trials,
 )
 from polyseme.reproduce.reproduction import shown_time
-from polyseme.reproduce.task_parts import ABLATED, ALL_TASKS, PLACES
+from polyseme.reproduce.task_rows import ABLATED, ALL_TASKS, PLACES
 from polyseme.reproduce.task_runs import Conditions, TaskRun
 from polyseme.settings import read_changes
 from polyseme.tasks.data_files import DataFiles

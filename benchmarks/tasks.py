@@ -33,7 +33,7 @@ from polyseme.reproduce.comparison import is_better, scores
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing, Shelf
 from polyseme.reproduce.paper import TABLE_1
-from polyseme.reproduce.task_parts import PLACES, is_in_table_1
+from polyseme.reproduce.task_rows import PLACES, is_in_table_1
 from polyseme.reproduce.task_runs import Conditions, TaskRun, training
 from polyseme.settings import read_changes
 from polyseme.tasks.data_files import DataFiles

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.command_line import PATIENCE
 from helpers.golden import golden
 from helpers.small_lms import small_lm
 from polyseme.formats.native import save_native
@@ -23,7 +24,7 @@ VERB = BLOCKED + "from polyseme.cli.app import main\nsys.argv[0] = 'polyseme'\nm
 
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False)
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=PATIENCE, check=False)
 
 
 def polyseme(*arguments: str) -> str:
@@ -89,7 +90,7 @@ def test_a_server_answers(model: str) -> None:
             address = server.stdout.readline().strip()
             body = json.dumps({"texts": ["the cat sat"]}).encode()
             asked = urllib.request.Request(f"{address}/encode", body, {"Content-Type": "application/json"})
-            with urllib.request.urlopen(asked, timeout=60) as answer:
+            with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
                 assert answer.status == 200
         finally:
             server.terminate()

@@ -76,6 +76,17 @@ class MissingExtra(PolysemeError):
         self.extra = extra
 
 
+def quoted(value: object) -> str:
+    """A value as a message shows it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def reason_of(error: OSError) -> str:
+    """Why the system refused, in its own words."""
+    return (error.strerror or str(error)).lower()
+
+
 def _with_facts(kind: type[PolysemeError], message: str, facts: dict[str, Any]) -> PolysemeError:
     error = kind.__new__(kind, message)
     vars(error).update(facts)

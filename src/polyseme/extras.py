@@ -1,7 +1,9 @@
-"""PyTorch is an extra: what needs it says so in one sentence."""
+"""What needs packages of an extra says so in one sentence."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 from polyseme.errors import MissingExtra
@@ -19,3 +21,14 @@ def need_torch(feature: str, extra: str = "train") -> None:
     """MissingExtra without PyTorch. A package of modules that import it calls this first."""
     if not has_torch():
         raise MissingExtra(feature, extra)
+
+
+@contextmanager
+def needing(feature: str, extra: str) -> Iterator[None]:
+    """Around imports of other packages: MissingExtra where one is not installed. A bug of our own stays one."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "polyseme":
+            raise
+        raise MissingExtra(feature, extra) from None

@@ -8,15 +8,13 @@ import numpy as np
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
-from polyseme.errors import MissingExtra
+from polyseme.extras import needing
 from polyseme.formats.card import parameter_count
 from polyseme.pooling import Pool
 
-try:
+with needing("polyseme.mteb", "mteb"):
     from mteb.models import ModelMeta
     from mteb.models.abs_encoder import AbsEncoder
-except ImportError:
-    raise MissingExtra("polyseme.mteb", "mteb") from None
 
 
 class ElmoEncoder(AbsEncoder):  # type: ignore[misc]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from polyseme.encoding import Encoding, Floats, unit
-from polyseme.errors import ConfigError, InputError
+from polyseme.errors import ConfigError, InputError, quoted
 from polyseme.jobs.progress import Report, working
-from polyseme.prepared_text import checked_list, read_target, shown
+from polyseme.prepared_text import checked_list, read_target
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
@@ -111,6 +111,6 @@ def _marked_vectors(elmo: Elmo, marked: str) -> Floats:
     begin, end = span or (0, len(text))
     inside = (encoding.offsets[:, 0] < end) & (encoding.offsets[:, 1] > begin)  # [N]
     if not inside.any():
-        raise InputError(f"nothing to compare in {shown(marked)}: no word is marked")
+        raise InputError(f"nothing to compare in {quoted(marked)}: no word is marked")
     mean: Floats = encoding.layers[:, inside].mean(axis=1, dtype=np.float32)
     return mean

@@ -22,10 +22,11 @@ import numpy.typing as npt
 
 from polyseme.bilm_config import BiLMConfig
 from polyseme.encoding import Encoding, Floats, joined_offsets, place_words, pool_units
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.formats.model import StoredModel
 from polyseme.sentence_reader import card_language
 from polyseme.text.characters import composed
+from polyseme.text.readers import Document
 from polyseme.text.tokenization import Language, PartedWords, Sentence, Units, language_name, part_words, split_text
 
 WORDS = 5000  # of the vocabulary that are looked at: the most frequent ones
@@ -78,7 +79,7 @@ Texts = list[str] | tuple[str, ...] | npt.NDArray[Any] | TextColumn
 def checked_list(items: object, what: str) -> list[Any]:
     """The items as a list; InputError for what is no list of ``what``."""
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
-        raise InputError(f"a list of {what} was expected, but {shown(items)} is of type {type(items).__name__}")
+        raise InputError(f"a list of {what} was expected, but {quoted(items)} is of type {type(items).__name__}")
     if hasattr(items, "columns"):  # a table, which would give the names of its columns
         raise InputError(f"a list of {what} was expected, but a {type(items).__name__} was given; give one column")
     return list(items)
@@ -90,32 +91,26 @@ def checked_text(text: object) -> str:
         return str(text)
     if text is None or (isinstance(text, float | np.floating) and np.isnan(text)) or type(text).__name__ == "NAType":
         raise InputError(f'a text is missing ({text}); drop it, or fill it with ""')
-    raise InputError(f"a text should be a string, but {shown(text)} is of type {type(text).__name__}")
+    raise InputError(f"a text should be a string, but {quoted(text)} is of type {type(text).__name__}")
 
 
 def checked_sentence(sentence: object) -> list[str]:
     """A sentence is a sequence of tokens, and a token a string."""
     if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
         raise InputError(
-            f"a sentence should be a list of tokens, but {shown(sentence)} is of type {type(sentence).__name__}; "
+            f"a sentence should be a list of tokens, but {quoted(sentence)} is of type {type(sentence).__name__}; "
             "use encode for text that is not split"
         )
     tokens = list(sentence)
     for token in tokens:
         if not isinstance(token, str):
-            raise InputError(f"a token should be a string, but {shown(token)} is of type {type(token).__name__}")
+            raise InputError(f"a token should be a string, but {quoted(token)} is of type {type(token).__name__}")
     if tokens and not tokens[-1]:
         raise InputError(
-            f"the sentence {shown(tokens)} ends with an empty token, as padding for TensorFlow Hub does, and a model "
+            f"the sentence {quoted(tokens)} ends with an empty token, as padding for TensorFlow Hub does, and a model "
             "would read it as a word; leave such tokens out"
         )
     return Units(tokens) if isinstance(sentence, Units) else tokens
-
-
-def shown(value: object) -> str:
-    """A value for a message, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "…"
 
 
 def read_target(text: str) -> tuple[str, tuple[int, int] | None]:
@@ -146,6 +141,15 @@ def split_at_target(text: str) -> tuple[str, str, str]:
     plain, span = read_target(text)
     begin, end = span or (len(plain), len(plain))
     return plain[:begin], plain[begin:end], plain[end:]
+
+
+def as_documents(texts: str | Iterable[Item], source: str = "memory") -> Iterator[Document]:
+    """Texts, or sentences that are split into tokens already, as files hold them."""
+    for number, item in enumerate([texts] if isinstance(texts, str) else texts):
+        if isinstance(item, str):
+            yield Document(str(number), item, None, source)
+        else:
+            yield Document(str(number), None, [list(item)], source)
 
 
 class UnfamiliarScript(UserWarning):

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import msgspec
 from msgspec import Meta
 
-from polyseme.errors import ConfigError
+from polyseme.errors import ConfigError, quoted, reason_of
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
@@ -95,7 +95,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{what} {path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise ConfigError(f"{what} {path} cannot be read: {reason_of(error)}") from None
     except RecursionError:
         raise ConfigError(f"{what} {path} is nested too deeply for a file of settings") from None
     except ValueError as error:  # also a number of thousands of digits
@@ -122,7 +122,7 @@ def _sentence(problem: str, value: Any, hint: Any, where: str, what: str) -> str
         return f"{where or what} lacks {missing[1]!r}, which has no default"
     if unnamed:
         return f"a value in {where or what} should be {_allowed(fact, hint)}"
-    return f"{where or what} is {_shown(value)}, but should be {_allowed(fact, hint)}"
+    return f"{where or what} is {quoted(value)}, but should be {_allowed(fact, hint)}"
 
 
 def _allowed(fact: str, hint: Any) -> str:
@@ -239,8 +239,3 @@ def _members(hint: Any) -> list[Any]:
 
 def _choices(hint: Any) -> list[Any]:
     return [one for member in _members(hint) if get_origin(member) is Literal for one in get_args(member)]
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"

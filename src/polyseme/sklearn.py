@@ -11,15 +11,13 @@ import numpy as np
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
-from polyseme.errors import MissingExtra
+from polyseme.extras import needing
 from polyseme.pooling import Pool, find_pooling, text_vectors
 from polyseme.prepared_text import checked_list, checked_text
 
-try:
+with needing("polyseme.sklearn", "sklearn"):
     from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.utils.validation import check_is_fitted
-except ImportError:
-    raise MissingExtra("polyseme.sklearn", "sklearn") from None
 
 
 class ElmoVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -16,13 +16,11 @@ import numpy as np
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
-from polyseme.errors import MissingExtra
+from polyseme.extras import needing
 
-try:
+with needing("polyseme.spacy", "spacy"):
     from spacy.language import Language
     from spacy.tokens import Doc
-except ImportError:
-    raise MissingExtra("polyseme.spacy", "spacy") from None
 
 
 class ElmoComponent:

@@ -11,6 +11,7 @@ from helpers.command_line import polyseme, toy_model
 from helpers.golden import apart, golden
 from polyseme import Index
 from polyseme.cli import neighbours as verb
+from polyseme.cli.printing import word_in_text
 from polyseme.errors import ConfigError
 from polyseme.pretrain.toy import TOY_TEXT
 from polyseme.serve.served import load_models
@@ -93,15 +94,7 @@ def test_an_unfinished_index_is_not_overwritten(index: Index) -> None:
     assert polyseme(*arguments, "--quiet").stderr == ""
 
 
-def test_a_long_sentence_is_cut_around_the_word(index: Index) -> None:
-    one = index.neighbours(MARKED, k=1)[0]
-    long = type(one)(
-        **{
-            **{name: getattr(one, name) for name in ("row", "tokens", "position", "source", "document", "sentence")},
-            "similarity": 0.5,
-            "text": "a" * 100 + "bank" + "b" * 100,
-            "span": (100, 104),
-        }
-    )
-    assert verb._shown(long).plain == "…" + "a" * 60 + "bank" + "b" * 60 + "…"
-    assert [str(span.style) for span in verb._shown(long).spans] == ["bold cyan"]
+def test_a_long_sentence_is_cut_around_the_word() -> None:
+    shown = word_in_text("a" * 100 + "bank" + "b" * 100, (100, 104))
+    assert shown.plain == "…" + "a" * 50 + "bank" + "b" * 50 + "…"
+    assert [(shown.plain[span.start : span.end], str(span.style)) for span in shown.spans] == [("bank", "cyan")]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.command_line import PATIENCE
 from helpers.tiny_models import tiny_elmo, tiny_model
 from polyseme.elmo import Elmo
 from polyseme.embed.job import embed_files
@@ -107,13 +108,13 @@ def test_after_ctrl_c_or_a_kill_no_process_is_left_and_the_bytes_are_the_same(
         time.sleep(0.01)
     if killed == "ctrl-c":
         os.killpg(job.pid, signal.SIGINT)  # as a terminal does: to all of them
-        _, said = job.communicate(timeout=60)
+        _, said = job.communicate(timeout=PATIENCE)
         assert job.returncode == 130 and "continue with the same command and --resume" in said
     else:
         os.kill(job.pid, signal.SIGKILL)
-        job.communicate(timeout=60)  # ends when no process holds the pipe any more
+        job.communicate(timeout=PATIENCE)  # ends when no process holds the pipe any more
     again = start_verb(tmp_path / "tiny", text, out, "--resume")
-    _, said = again.communicate(timeout=120)
+    _, said = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, said
     embed_files([text], tmp_path / "whole.h5", tiny_elmo())
     assert out.read_bytes() == (tmp_path / "whole.h5").read_bytes()

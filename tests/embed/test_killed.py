@@ -145,7 +145,7 @@ def test_a_kill_while_finished_parts_are_removed_does_no_harm(tmp_path: Path, te
     out = tmp_path / "out.h5"
     embed_files([text], out, tiny_elmo(), limits=LIMITS)
     before = out.read_bytes()
-    left = parts_folder(out).with_name(parts_folder(out).name + ".done") / "1-of-1"
+    left = parts_folder(out).with_name(parts_folder(out).name + ".old") / "1-of-1"
     left.mkdir(parents=True)
     (left / "000001.part").write_bytes(b"what a killed removal leaves")
     embed_files([text], out, tiny_elmo(), limits=LIMITS, overwrite=True)

@@ -15,6 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.command_line import PATIENCE, signals
 from helpers.random_models import SMALL, TOKENS, configs, random_model, sentences
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.embed.estimate import peak_memory
@@ -153,7 +154,7 @@ class TestThreads:
 
         def read(reading: Any) -> Any:
             if next(numbers) < threads:
-                together.wait(timeout=30)  # nobody goes on before all are here
+                together.wait(timeout=PATIENCE)  # nobody goes on before all are here
             for number in reading.batch.sentences:
                 reading.layers[number][...] = 0
             yield
@@ -213,8 +214,9 @@ class TestThreads:
         if child == 0:
             found = engine.encode(MANY[:20])
             os._exit(0 if all(map(np.array_equal, found, expected)) else 1)
-        assert _exit_code(child, seconds=60) == 0
+        assert _exit_code(child, seconds=PATIENCE) == 0
 
+    @signals
     @pytest.mark.parametrize("threads", [1, 2])
     def test_ctrl_c_ends_a_long_call_at_once(self, threads: int) -> None:
         """A sentence that would take minutes, as a program that is interrupted while it reads."""

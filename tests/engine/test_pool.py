@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.command_line import PATIENCE
 from polyseme.engine import pool
 from polyseme.engine.pool import Job, Pool, usable_cores
 
@@ -65,7 +66,7 @@ def test_two_calls_at_once_share_the_threads_and_both_end() -> None:
     for call in calls:
         call.start()
     for call in calls:
-        call.join(timeout=60)
+        call.join(timeout=PATIENCE)
     assert len(done) == 800
 
 

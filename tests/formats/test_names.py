@@ -44,7 +44,7 @@ def file_of(arrays: dict[str, Floats]) -> ArrayFile:
     return ArrayFile("memory", found, sum(4 * x.size for x in arrays.values()))
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: str(step))
+@pytest.mark.parametrize("step", STEPS, ids=[f"{type(step).__name__} {n}" for n, step in enumerate(STEPS)])
 def test_a_step_can_be_undone(step: Step) -> None:
     x = np.arange(64.0, dtype=np.float32).reshape(8, 8)  # whole numbers, so that adding a constant rounds nothing
     x = x if not isinstance(step, renaming.ForgetBias) else x[0]

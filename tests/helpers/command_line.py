@@ -63,14 +63,8 @@ def start(*arguments: str, cwd: Path, on_terminal: int | None = None, **options:
         stdout=where,
         stderr=where,
         encoding="utf-8",
-        preexec_fn=_hear_interrupts if os.name == "posix" else None,
         **options,
     )
-
-
-def _hear_interrupts() -> None:
-    """Programs in the background of a shell ignore Ctrl-C, and so would the programs that they start."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def read_until(process: subprocess.Popen[str], beginning: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from helpers.command_line import PATIENCE
 from polyseme.bilm_config import BiLMConfig, CharacterConfig
 from polyseme.elmo import Elmo
 from polyseme.formats.model import SoftmaxWeights, StoredModel
@@ -102,7 +103,7 @@ class Client:
         return self.send("POST", path, json.dumps(fields).encode(), {"Content-Type": "application/json"})
 
     def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
-        connection = HTTPConnection(*self.place, timeout=60)
+        connection = HTTPConnection(*self.place, timeout=PATIENCE)
         try:
             connection.request(method, path, body, headers)
             response = connection.getresponse()
@@ -120,12 +121,12 @@ def running(models: Models, *, limits: Limits | None = None, **where_options: An
     client = Client(address(listener))
     thread.start()
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not server.started:
             assert thread.is_alive() and time.monotonic() < deadline
             time.sleep(0.01)
         yield client
     finally:
         server.should_exit = True
-        thread.join(timeout=60)
+        thread.join(timeout=PATIENCE)
         assert not thread.is_alive()

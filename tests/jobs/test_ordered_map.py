@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 import signal
-import sys
 import time
 from itertools import count, islice
 
 import pytest
 
+from helpers.command_line import signals
 from polyseme.errors import JobError
 from polyseme.jobs.ordered_map import map_in_order
 
@@ -45,7 +45,7 @@ def test_items_are_taken_only_as_workers_need_them() -> None:
     assert next(taken) <= 6
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@signals
 def test_ctrl_c_while_a_worker_starts_is_not_lost() -> None:
     with pytest.raises(KeyboardInterrupt):
         list(map_in_order(_InterruptedWhenSent(), [4.0, 9.0], workers=2))

@@ -137,7 +137,7 @@ def test_neighbours_go_on_where_they_were_stopped(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(builder, "_put_in_place", stop)
+        patch.setattr(builder, "put_folder_in_place", stop)
         measure(TEXT)
     assert list(work.glob("*.partial"))
     with monkeypatch.context() as patch:
@@ -145,7 +145,7 @@ def test_neighbours_go_on_where_they_were_stopped(
         found = measure(TEXT)
     assert found["biLM"] == reproduced.parts["table4"]["biLM"][:2]
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(builder, "_put_in_place", stop)
+        patch.setattr(builder, "put_folder_in_place", stop)
         measure(TEXT)
     assert measure("The cat sat on the bank.")["tokens"] == 7
     assert not work.exists()

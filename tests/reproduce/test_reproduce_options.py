@@ -19,7 +19,7 @@ from helpers.paths import BENCHMARKS
 from helpers.reproduced import Reproduced, figures, quickly_reproduced
 from polyseme.elmo import Elmo
 from polyseme.jobs.manifests import digest
-from polyseme.reproduce import model_parts
+from polyseme.reproduce import sense_distances
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Missing
@@ -117,11 +117,11 @@ def test_ambiguous_words_belong_to_their_sentences(
     given: Reproduced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Bench(given.elmo, str(given.model), given.data, tmp_path, TINY)
-    before = model_parts.senses(bench).settings
+    before = sense_distances.plan(bench).settings
     other = tmp_path / "senses.tsv"
-    other.write_text(model_parts.SENSES.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    monkeypatch.setattr(model_parts, "SENSES", other)
-    assert digest(model_parts.senses(bench).settings) != digest(before)
+    other.write_text(sense_distances.SENSES.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    monkeypatch.setattr(sense_distances, "SENSES", other)
+    assert digest(sense_distances.plan(bench).settings) != digest(before)
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,13 @@ import pytest
 
 from helpers.paths import ROOT
 from polyseme.errors import InputError
+from polyseme.reproduce import figure_1, figure_2, table_1, table_2, table_3, table_4, table_5, table_6, three_languages
 from polyseme.reproduce.budgets import CPU, FULL, QUICK
 from polyseme.reproduce.comparison import compare, finding, is_better, shown, tally
 from polyseme.reproduce.document import Notes, Picture, ReportDocument, Section, Table, to_html, to_markdown
-from polyseme.reproduce.figure_sections import figure_1, figure_2
-from polyseme.reproduce.model_sections import languages, table_4, table_5, table_6
 from polyseme.reproduce.paper import TABLE_1
 from polyseme.reproduce.protocol import SHARES
 from polyseme.reproduce.report import read_results, report
-from polyseme.reproduce.task_sections import table_1, table_2, table_3
 from polyseme.tasks.squad.task import PRESETS
 
 
@@ -107,7 +105,7 @@ def test_gains_of_table_1() -> None:
         "sst": {"missing": "looked for the folder sst"},
         "srl": row(split="dev", baseline=[None], elmo=[{"failed": "the loss is nan"}]),
     }
-    text = text_of(table_1(figures))
+    text = text_of(table_1.section(figures))
     assert (
         "| NER | f1, ner/uner-ewt (test) | 80.00 ± 1.41 | 85.00 ± 0.00 | +5.00 | 25.0 % | – | 2 | 91.93 ± 0.19 |"
         in text
@@ -126,7 +124,7 @@ def test_the_gains_of_the_paper_are_what_its_scores_say() -> None:
 
 
 def test_spreads_have_the_digits_of_the_paper() -> None:
-    text = text_of(table_1({}))
+    text = text_of(table_1.section({}))
     for cell in ("| 88.7 ± 0.17 |", "| 91.93 ± 0.19 |", "| 92.22 ± 0.10 |", "| 54.7 ± 0.5 |"):
         assert cell in text
 
@@ -137,30 +135,32 @@ def test_how_runs_ended_and_what_that_means() -> None:
     found = row(epoch_limit=3, split="dev", baseline=[*runs(1.0), stopped], elmo=[last, None])
     said = "Of 3 training runs, 2 ended at their limit of epochs; 1 had the best dev score in the last epoch."
     meaning = "the gains partly measure how fast a model learns, not only how good it gets."
-    text = text_of(table_1({"ner": found, "sst": {"missing": "x"}}))
+    text = text_of(table_1.section({"ner": found, "sst": {"missing": "x"}}))
     assert said in text
     assert meaning in text
     assert said in text_of(
-        table_3({"srl": row(epoch_limit=3, input=[*runs(1.0), stopped], both=[last], output=[None])})
+        table_3.section({"srl": row(epoch_limit=3, input=[*runs(1.0), stopped], both=[last], output=[None])})
     )
     found = row(epoch_limit=3, split="dev", baseline=[stopped], elmo=runs(1.0))
-    text = text_of(table_1({"ner": found}))
+    text = text_of(table_1.section({"ner": found}))
     assert "none had the best dev score in the last epoch." in text
     assert meaning not in text
-    assert "training runs" not in text_of(table_1({}))
+    assert "training runs" not in text_of(table_1.section({}))
 
 
 def test_training_sets_stand_beside_the_papers() -> None:
     figures = {task: row(split="dev", baseline=runs(1.0), elmo=[]) for task in ("snli", "ner")}
-    assert "Trained on: SNLI 1,200 pairs (in the paper 549,367), NER 1,200 sentences." in text_of(table_1(figures))
+    assert "Trained on: SNLI 1,200 pairs (in the paper 549,367), NER 1,200 sentences." in text_of(
+        table_1.section(figures)
+    )
 
 
 def test_where_elmo_enters_is_said() -> None:
     found = {task: row(elmo_at=place) for task, place in (("squad", "both"), ("snli", "both"), ("srl", "input"))}
     said = "As in the paper, ELMo enters at input and output for SQuAD, SNLI, and at the input for SRL."
-    assert said in text_of(table_1(found))
-    assert said in text_of(table_2(found))
-    assert "ELMo enters" not in text_of(table_1({}))
+    assert said in text_of(table_1.section(found))
+    assert said in text_of(table_2.section(found))
+    assert "ELMo enters" not in text_of(table_1.section({}))
 
 
 def test_the_budget_of_a_night_says_what_squad_leaves_out() -> None:
@@ -172,7 +172,7 @@ def test_the_budget_of_a_night_says_what_squad_leaves_out() -> None:
 
 def test_claims_of_table_2() -> None:
     columns = {"baseline": runs(80), "last": runs(85), "lambda_1": runs(83), "lambda_0.001": runs(84)}
-    text = text_of(table_2({"srl": row(**columns)}))
+    text = text_of(table_2.section({"srl": row(**columns)}))
     assert "| SRL | f1, ner/uner-ewt | 80.00 | 85.00 | 83.00 | 84.00 | 1 | 81.6 | 84.1 | 84.6 | 84.8 |" in text
     assert "All layers (λ = 0.001) beat the last layer (paper: 3 of 3): here none of 1 (one seed)." in text
     assert "The last layer alone beats the baseline (paper: 3 of 3): here 1 of 1 (one seed)." in text
@@ -185,7 +185,7 @@ def curve(*scores: float | None) -> list[dict[str, Any]]:
 
 
 def test_data_and_epochs_that_elmo_saves() -> None:
-    section = figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 72, 80))})
+    section = figure_1.section({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 72, 80))})
     text = text_of(section)
     assert "SNLI: the full data set has 1,200 pairs (in the paper 549,367)." in text
     assert "SNLI with ELMo reaches the baseline trained on all the data with 10 % of it." in text
@@ -199,7 +199,7 @@ def test_points_with_several_seeds_have_bars() -> None:
     """The baseline with three seeds on the smallest share; everything else has one, and no bar of length 0."""
 
     def bars(baseline: list[dict[str, Any]]) -> int:
-        blocks = figure_1({"snli": row(baseline=baseline, elmo=curve(45, 71, 80))}).blocks
+        blocks = figure_1.section({"snli": row(baseline=baseline, elmo=curve(45, 71, 80))}).blocks
         (picture,) = (block for block in blocks if isinstance(block, Picture))
         collections = re.findall(rb'<g id="LineCollection.*?</g>', picture.svg, re.DOTALL)
         return sum(one.count(b"<path") for one in collections)
@@ -216,17 +216,17 @@ def test_a_small_share_has_several_seeds() -> None:
 
 
 def test_how_little_data_is_enough_is_open_until_every_share_is_run() -> None:
-    text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(None, None, 80))}))
+    text = text_of(figure_1.section({"snli": row(baseline=curve(40, 60, 70), elmo=curve(None, None, 80))}))
     assert "the baseline trained on all the data" not in text
-    text = text_of(figure_1({"snli": row(baseline=curve(None, None, 70), elmo=curve(40, 50, 60))}))
+    text = text_of(figure_1.section({"snli": row(baseline=curve(None, None, 70), elmo=curve(40, 50, 60))}))
     assert "does not reach the baseline trained on all the data, with any share" in text
     assert "SNLI with ELMo does not reach the baseline's best dev score in 1 of 1 runs." in text
 
 
 def test_nothing_saved_is_no_finding() -> None:
-    text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 69, 80))}))
+    text = text_of(figure_1.section({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 69, 80))}))
     assert "SNLI with ELMo reaches the baseline trained on all the data only with all of it." in text
-    text = text_of(figure_1({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 70.01, 80))}))
+    text = text_of(figure_1.section({"snli": row(baseline=curve(40, 60, 70), elmo=curve(45, 70.01, 80))}))
     assert "with 10 % of it (within a point, one seed)." in text
 
 
@@ -236,7 +236,7 @@ def mix(*shares: float, scale: float = 1.0) -> dict[str, Any]:
 
 def test_weights_without_their_scale() -> None:
     mixes = {"input": mix(0.2, 0.5, 0.3, scale=1.7), "output": mix(0.4, 0.3, 0.3, scale=0.9)}
-    text = text_of(figure_2({"sst": row(runs=runs(1, 2, mixes=mixes))}))
+    text = text_of(figure_2.section({"sst": row(runs=runs(1, 2, mixes=mixes))}))
     assert "| SST-5 | input | 0.20 ± 0.00 | 0.50 ± 0.00 | 0.30 ± 0.00 |" in text
     assert "| task | place | token layer | layer 1 | layer 2 |" in text
 
@@ -248,7 +248,7 @@ def test_the_pattern_of_the_weights_by_a_margin() -> None:
         "snli": {"input": mix(0.33, 0.34, 0.33), "output": mix(0.33, 0.33, 0.34)},
         "sst": {"input": mix(0.5, 0.3, 0.2)},
     }
-    text = text_of(figure_2({task: row(runs=runs(1, mixes=found)) for task, found in mixes.items()}))
+    text = text_of(figure_2.section({task: row(runs=runs(1, mixes=found)) for task, found in mixes.items()}))
     first = "Layer 1 has the largest weight at the input, by at least 0.02: here 1 of 3 "
     assert f"{first}(not for SST-5; within 0.02 for SNLI)." in text
     assert "more even at the output than at the input: here 1 of 2 (within 0.02 for SNLI)." in text
@@ -258,7 +258,9 @@ def test_senses_and_tags_stand_beside_the_papers() -> None:
     def scores(*shares: float) -> dict[str, Any]:
         return {name: {"f1": list(shares), "first_sense": 0.65, "words": 10, "seen": 9} for name in ("a", "ALL")}
 
-    text = text_of(table_5({"static": scores(0.6), "biLM": scores(0.61, 0.66, 0.68), "CoVe": scores(0.59, 0.64)}))
+    text = text_of(
+        table_5.section({"static": scores(0.6), "biLM": scores(0.61, 0.66, 0.68), "CoVe": scores(0.59, 0.64)})
+    )
     for line in (
         "| biLM, layer 2 | 68.0 | 68.0 | 69.0 |",
         "| biLM, token layer | 61.0 | 61.0 | – |",
@@ -271,7 +273,7 @@ def test_senses_and_tags_stand_beside_the_papers() -> None:
         assert line in text
     probe, static = ({"dev": found, "test": None, "decays": [0.0]} for found in ([0.9, 0.96, 0.97], [0.74]))
     frequent = {"dev": 0.85, "test": None}
-    text = text_of(table_6({"data": "pos/x", "biLM": probe, "static": static, "most frequent tag": frequent}))
+    text = text_of(table_6.section({"data": "pos/x", "biLM": probe, "static": static, "most frequent tag": frequent}))
     assert "| biLM, layer 1 | 96.0 | 97.3 |" in text
     assert "| most frequent tag | 85.0 | – |" in text
     assert "(paper: +0.5): here −1.0." in text
@@ -279,7 +281,7 @@ def test_senses_and_tags_stand_beside_the_papers() -> None:
 
 
 def test_a_text_without_words_is_said_to_be_so() -> None:
-    text = text_of(table_4({"tokens": 0, "sentences": 0, "texts": [], "static": {}, "biLM": []}))
+    text = text_of(table_4.section({"tokens": 0, "sentences": 0, "texts": [], "static": {}, "biLM": []}))
     assert "The text has no words." in text
     assert "0 tokens" not in text
 
@@ -290,7 +292,11 @@ def test_every_language_names_its_model() -> None:
         model = {"name": name, "fingerprint": "0123456789abcdef"}
         return {"data": "pos/x", "model": model, "most frequent tag": {"dev": 0.7, "test": None}, "biLM": probe}
 
-    text = text_of(languages({"en": probed("polyseme-en"), "ko": probed("polyseme-ko"), "zh": {"missing": "no model"}}))
+    text = text_of(
+        three_languages.section(
+            {"en": probed("polyseme-en"), "ko": probed("polyseme-ko"), "zh": {"missing": "no model"}}
+        )
+    )
     assert "| language | treebank | model | split | most frequent tag | token layer | layer 1 | layer 2 |" in text
     assert "| Korean | pos/x | polyseme-ko 0123456789ab | dev | 70.0 | 80.0 | 90.0 | 85.0 |" in text
     assert "Chinese was skipped: no model." in text
@@ -301,7 +307,7 @@ def test_what_layers_know_beyond_the_words() -> None:
         probe = {"dev": [0.5, 0.5, 0.5], "test": list(shares), "decays": [0.0]}
         return {"data": "pos/x", "most frequent tag": {"dev": 0.9, "test": 0.8}, "biLM": probe}
 
-    text = text_of(languages({"en": probed(0.7, 0.9, 0.85), "ko": probed(0.7, 0.802, 0.79)}))
+    text = text_of(three_languages.section({"en": probed(0.7, 0.9, 0.85), "ko": probed(0.7, 0.802, 0.79)}))
     claim = "is better than the most frequent tag of a word: here 1 of 2"
     assert f"Layer 1 {claim} (within 0.5 for Korean)." in text
     assert f"Layer 2 {claim} (not for Korean)." in text
@@ -322,7 +328,7 @@ def test_neighbours_are_shown_once_and_what_two_senses_share() -> None:
         ],
         "tokens": 9, "sentences": 5, "texts": ["t"], "static": {},
     }  # fmt: skip
-    text = text_of(table_4(figures))
+    text = text_of(table_4.section(figures))
     assert text.count("y \\[bank\\]") == 2  # once for each question
     assert "|  | the same | 0.90 | z \\[bank\\] |" in text
     assert "all sentences of a word share (none if its senses are told apart): bank 1, play none." in text
@@ -380,7 +386,7 @@ def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
 
 def test_table_1_says_how_both_arms_were_tuned_and_gives_p() -> None:
     tuned = row(split="dev", trials=8, p=0.0004998, baseline=runs(80.0), elmo=runs(85.0))
-    text = text_of(table_1({"ner": tuned, "sst": {**tuned, "p": 0.03}}))
+    text = text_of(table_1.section({"ner": tuned, "sst": {**tuned, "p": 0.03}}))
     assert "| +5.00 | 25.0 % | 0.0005 | 1 |" in text
     assert "| +5.00 | 25.0 % | 0.0300 | 1 |" in text
     assert "Both arms were tuned alike: for each, the best of 8 trials on dev was trained until" in text

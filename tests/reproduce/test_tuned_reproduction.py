@@ -10,13 +10,12 @@ import pytest
 
 from helpers.paper_data import TINY
 from helpers.reproduced import Reproduced, quickly_reproduced
-from polyseme.reproduce import protocol
+from polyseme.reproduce import figure_1, protocol, table_1, table_2
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.budgets import BUDGETS
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Measurement, Missing, leaves
 from polyseme.reproduce.protocol import Arm, arm_trials, best, chosen
-from polyseme.reproduce.task_parts import figure_1, table_1, table_2
 from polyseme.tasks.data_files import DataFiles
 
 GRID = {"network.dropout": (0.0, 0.5), "inputs.characters": (4,), "inputs.word_vectors": ("trained",)}
@@ -46,7 +45,7 @@ def data_of(reproduced: Reproduced, task: str) -> DataFiles:
 
 def test_runs_are_awaited_until_the_trials_of_their_arm_are_there(reproduced: Reproduced) -> None:
     bench = bench_of(reproduced)
-    planned = table_1(bench)["snli"]
+    planned = table_1.plan(bench)["snli"]
     for name, where in (("baseline", "none"), ("elmo", "both")):
         trials = arm_trials(Arm("snli", where), data_of(reproduced, "snli"), bench.conditions("snli"))  # type: ignore[arg-type]
         assert [one.first for one in planned[name]] == [trials] * protocol.TABLE_1_SEEDS
@@ -69,7 +68,7 @@ def test_both_arms_train_with_their_best_trial_in_every_table(reproduced: Reprod
         trials = arm_trials(Arm("snli", where), data_of(reproduced, "snli"), bench.conditions("snli"))  # type: ignore[arg-type]
         scores = [record["result"]["score"] for one in trials if (record := bench.shelf.record(one))]
         assert row["choices"][name] == best(protocol.trials(), scores)
-        runs = [one for one in leaves(table_1(bench)["snli"][name]) if isinstance(one, Measurement)]
+        runs = [one for one in leaves(table_1.plan(bench)["snli"][name]) if isinstance(one, Measurement)]
         assert {one.settings["network"]["dropout"] for one in runs} == {row["choices"][name]["network.dropout"]}
         assert {one.settings["training"]["patience"] for one in runs} == {protocol.PATIENCE}
         assert {one.settings["seed"] for one in runs} == {0, 1, 2}
@@ -80,7 +79,7 @@ def test_both_arms_train_with_their_best_trial_in_every_table(reproduced: Reprod
     assert [len(parts["table2"]["snli"][name]) for name in ("last", "lambda_1")] == [2, 2]
     whole = parts["figure1"]["snli"]["baseline"][-1]
     assert (whole["share"], whole["runs"]) == (1.0, row["baseline"])
-    planned = [one for plan in (table_1, table_2, figure_1) for one in leaves(plan(bench)["snli"])]
+    planned = [one for part in (table_1, table_2, figure_1) for one in leaves(part.plan(bench)["snli"])]
     assert all(isinstance(one, Measurement) for one in planned)
     assert "Both arms were tuned alike: for each, the best of 2 trials" in reproduced.markdown
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from helpers.tiny_models import tiny_elmo
 from polyseme.index.vector_index import Index
-from polyseme.senses.collect import LONGEST, WordSample, as_documents, sample_words
+from polyseme.prepared_text import as_documents
+from polyseme.senses.collect import LONGEST, WordSample, sample_words
 
 ELMO = tiny_elmo(lang="en")
 TEXTS = ["The Bank is old. I sat there.", "No river here.", "A bank, and another bank.", "The river rose."]

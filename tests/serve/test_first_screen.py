@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.command_line import PATIENCE
 from helpers.explorer_visit import BANK, SECONDS, Visit
 from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.serve.served import Models
@@ -141,7 +142,7 @@ def test_what_is_copied_knows_brackets_twins_and_tokens(browser: Any) -> None:
         import subprocess
 
         done = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, check=True, timeout=60,
+            ["bash", "-c", command], capture_output=True, text=True, check=True, timeout=PATIENCE,
             env={**os.environ, "POLYSEME_TOKEN": "open sesame"},
         )  # fmt: skip
         assert '"substitutes"' in done.stdout

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.command_line import PATIENCE
 from helpers.running_server import SENTENCES, Answer, Client, running, served
 from polyseme.errors import ConfigError, JobError
 from polyseme.serve.limits import Limits
@@ -143,7 +144,7 @@ def test_slow_headers_are_given_up_however_steadily_they_drip(small: Client) -> 
 
 def test_a_silent_connection_is_closed(small: Client) -> None:
     with socket.create_connection(small.place) as connection:
-        connection.settimeout(20)
+        connection.settimeout(PATIENCE)
         assert connection.recv(1) == b""
 
 
@@ -156,7 +157,7 @@ def test_what_is_not_http_is_refused(small: Client) -> None:
 def test_too_many_connections_are_refused(small: Client) -> None:
     idle = [socket.create_connection(small.place) for _ in range(60)]
     try:
-        refused, deadline = 0, time.monotonic() + 20
+        refused, deadline = 0, time.monotonic() + PATIENCE
         while refused < 10 and time.monotonic() < deadline:
             time.sleep(0.3)
             refused += sum(_said(one).startswith(b"HTTP/1.1 503") for one in idle)
@@ -177,7 +178,7 @@ def _said(connection: socket.socket) -> bytes:
 
 
 def received(connection: socket.socket) -> bytes:
-    connection.settimeout(20)
+    connection.settimeout(PATIENCE)
     found = b""
     while part := connection.recv(65536):
         found += part

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.command_line import PATIENCE
 from helpers.explorer_visit import BANK, SECONDS, Visit
 from helpers.running_server import SENTENCES, Client, running, served
 from polyseme.sentence_reader import State
@@ -219,12 +220,12 @@ def test_what_is_copied_runs(browser: Any, tmp_path: Path, begins: State) -> Non
                     assert parse(command).command is not None
                     assert ("--state warm" in command) == (begins == "warm" and panel != "neighbours")
                 else:
-                    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=60)
+                    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, timeout=PATIENCE)
                     assert "error" not in json.loads(done.stdout)
         visit.close()
         together = "\n\n".join(scripts)
         done = subprocess.run(
-            [sys.executable, "-c", together], capture_output=True, text=True, check=False, timeout=300
+            [sys.executable, "-c", together], capture_output=True, text=True, check=False, timeout=PATIENCE
         )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 9 + 50 + 10 + 3 + 50 + 10

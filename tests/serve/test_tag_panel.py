@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from helpers.command_line import PATIENCE
 from helpers.explorer_visit import Visit
 from helpers.running_server import Client
 
@@ -30,7 +31,7 @@ def test_the_panel_shows_what_the_server_tags(browser: Any, server: Client) -> N
     assert [words.replace("\n", " ").split()[0] for words in panel.locator(".entity").all_inner_texts()] == [
         one["text"] for one in entities
     ]
-    answer = subprocess.run(["bash", "-c", visit.copied("tags", "command")], capture_output=True, timeout=60)
+    answer = subprocess.run(["bash", "-c", visit.copied("tags", "command")], capture_output=True, timeout=PATIENCE)
     assert json.loads(answer.stdout)["texts"] == [record]
     visit.page.locator("#sentence").fill("")
     visit.settle()

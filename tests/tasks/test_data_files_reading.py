@@ -13,7 +13,7 @@ from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import find_task
 from polyseme.tasks.ner.task import TASK as NER
 from polyseme.tasks.pos.task import TASK as POS
-from polyseme.tasks.spans import Span, lenient_spans, spans_of, tags_of
+from polyseme.tasks.spans import Span, spans_of, tags_of
 from polyseme.text.tokenization import split_text
 
 BAD = "caf\xe9".encode("latin-1")
@@ -44,12 +44,12 @@ def test_tags_that_follow_a_scheme_are_read_as_it_says(drawn: list[tuple[str, in
         here += length + gap
     for scheme in ("IOB1", "IOB2", "BIOES", "BIOUL"):
         tags = tags_of(spans, here, scheme)  # type: ignore[arg-type]
-        assert lenient_spans(tags) == spans_of(tags, scheme) == spans  # type: ignore[arg-type]
+        assert spans_of(tags) == spans
 
 
 @given(st.lists(st.sampled_from(["O", *(f"{letter}-{label}" for letter in "BIESUL" for label in "XY")]), max_size=8))
 def test_any_tags_have_spans_that_cover_exactly_what_is_tagged(tags: list[str]) -> None:
-    spans = lenient_spans(tags)
+    spans = spans_of(tags)
     covered = [token for span in spans for token in range(span.start, span.end)]
     assert covered == [token for token, tag in enumerate(tags) if tag != "O"]
     assert all(tags[token].endswith(span.label) for span in spans for token in range(span.start, span.end))

@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch import nn
 
+from helpers.command_line import signals
 from helpers.damage import rewrite
 from helpers.toy_names import write_names
 from polyseme.errors import ConfigError, FormatError, InputError, JobError
@@ -402,7 +403,7 @@ def test_a_share_is_the_same_for_every_seed() -> None:
     assert take_share([1, 2], 1.0) == [1, 2]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
+@signals
 @pytest.mark.slow
 def test_ctrl_c_saves_the_step(names: Path, tmp_path: Path, model: str) -> None:
     script = (

@@ -20,7 +20,7 @@ def test_the_tables_are_small_and_of_the_promised_shapes() -> None:
 
 def test_traditional_is_read_as_simplified_and_classes_as_one_character() -> None:
     codes, place = chinese.read_codes("學a１か\u3000é\n漢", chinese.load_tables().reading)
-    expected = [ord("学"), chinese.LETTER, chinese.DIGIT, chinese.KANA, 0, ord("é"), 0, ord("汉")]
+    expected = [ord("学"), linear_tagger.LETTER, linear_tagger.DIGIT, linear_tagger.KANA, 0, ord("é"), 0, ord("汉")]
     assert codes[place].tolist() == expected
     assert place[-1] - place[-2] == 1 and place[-2] - place[-3] == 1 + chinese.CONTEXT
 

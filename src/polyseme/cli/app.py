@@ -47,7 +47,7 @@ from polyseme.cli.tag import tag
 from polyseme.cli.task import evaluate as task_eval
 from polyseme.cli.task import predict as task_predict
 from polyseme.cli.task import train as task_train
-from polyseme.errors import PolysemeError
+from polyseme.errors import PolysemeError, reason_of
 
 TASKS_PANEL = "Tasks and the paper"
 
@@ -234,7 +234,7 @@ def sentence_of(error: Exception) -> str:
         )
     if isinstance(error, OSError) and error.filename is not None:
         name = str(error.filename).removesuffix(".partial")  # as the user gave it
-        return f"{name} cannot be used: {(error.strerror or str(error)).lower()}"
+        return f"{name} cannot be used: {reason_of(error)}"
     if isinstance(error, OSError):
         return f"the system refused: {(error.strerror or said or type(error).__name__).lower()}"
     if "integer string conversion" in said:

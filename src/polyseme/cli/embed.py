@@ -259,8 +259,10 @@ def _outcome(summary: Summary | None, out: Path, share: Shard) -> str:
 
 
 def _written(summary: Summary, out: Path) -> str:
+    from polyseme.formats.releases.reports import shown_size
+
     records, tokens = _counted(summary.records, "record"), _counted(summary.tokens, "token")
-    counts = f"{records} of {tokens}, {_size(summary.bytes)}"
+    counts = f"{records} of {tokens}, {shown_size(summary.bytes)}"
     return f"{out}: {counts}\n{_next(out)}"
 
 
@@ -298,6 +300,7 @@ def _run_on_ray(
 
 def _print_estimate(inputs: list[str], out: Path, elmo: Elmo, options: Options) -> None:
     from polyseme.embed.estimate import estimate
+    from polyseme.formats.releases.reports import shown_size
 
     found: Estimate = estimate(inputs, out, elmo, options)
     free = shutil.disk_usage(out.parent).free
@@ -305,34 +308,30 @@ def _print_estimate(inputs: list[str], out: Path, elmo: Elmo, options: Options) 
         ("documents", f"{found.documents:,} of {found.characters:,} characters"),
         ("to encode", f"about {found.sentences:,} sentences, {found.tokens:,} tokens"),
         ("time", f"about {shown_duration(found.seconds)}"),
-        ("memory", _size(found.memory_bytes) if found.memory_bytes else "unknown"),
-        ("file", f"about {_size(found.file_bytes)}"),
-        ("disk", f"about {_size(found.disk_bytes)} while it runs, {_size(free)} free"),
+        ("memory", shown_size(found.memory_bytes) if found.memory_bytes else "unknown"),
+        ("file", f"about {shown_size(found.file_bytes)}"),
+        ("disk", f"about {shown_size(found.disk_bytes)} while it runs, {shown_size(free)} free"),
     ]
     typer.echo("\n".join(f"{name:<10} {value}" for name, value in rows))
 
 
 def _print_stats(elmo: Elmo, tokens: int, seconds: float) -> None:
     from polyseme.embed.estimate import peak_memory
+    from polyseme.formats.releases.reports import shown_size
 
     cache = elmo.engine.cache
     held = cache.rows * elmo.config.projection * 4
     rows = [
         ("time", shown_duration(seconds)),
         ("speed", f"{tokens / seconds:,.0f} tokens/s, {tokens:,} tokens in this run"),
-        ("memory", _size(peak_memory()) if peak_memory() else "unknown"),
-        ("cache", f"{cache.rows:,} token vectors, {_size(held)}; {cache.rate:.0%} of the distinct tokens were in it"),
+        ("memory", shown_size(peak_memory()) if peak_memory() else "unknown"),
+        (
+            "cache",
+            f"{cache.rows:,} token vectors, {shown_size(held)}; {cache.rate:.0%} of the distinct tokens were in it",
+        ),
     ]
     typer.echo("\n".join(f"{name:<10} {value}" for name, value in rows), err=True)
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if count >= 100 or unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"

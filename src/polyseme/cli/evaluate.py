@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from polyseme.cli.options import Field, Lang, ModelArgument, OptionsFile, TwoThreads
-from polyseme.cli.printing import escaped, new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import escaped, new_table, on_terminal, print_json, print_table, print_tsv
 
 if TYPE_CHECKING:
     from polyseme.jobs.progress import Work
@@ -129,12 +128,12 @@ class _Report:
         files: list[dict[str, Any]] = []
         for file, document, figures in self._rows(found):
             if document:
-                typer.echo(json.dumps({"file": file, "document": document} | figures, ensure_ascii=False))
+                print_json({"file": file, "document": document} | figures)
             else:
                 files.append({"file": file} | figures)
         total = {name: value for name, value in files[-1].items() if name != "file"}
         listed = files[:-1] if len(files) > 1 else files
-        typer.echo(json.dumps(self.facts | total | {"files": listed}, ensure_ascii=False))
+        print_json(self.facts | total | {"files": listed})
 
     def _print_table(self, found: Iterator[DocumentLikelihood]) -> None:
         model, state, words = self.facts.values()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from polyseme.cli.options import OptionsFile, Overwrite, Quiet, ShownIndexes, ShownModels, Threads
+from polyseme.extras import needing
 
 
 def explore(
@@ -37,15 +38,10 @@ def explore(
       polyseme explore --export site --model en --words bank,spring,match
     """
     from polyseme.cli.bars import shown_progress
-    from polyseme.errors import MissingExtra
 
-    try:
+    with needing("polyseme explore", "serve"):
         from polyseme.serve.served import load_models
         from polyseme.serve.site import check_folder, write_site
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("polyseme"):
-            raise
-        raise MissingExtra("polyseme explore", "serve") from None
 
     check_folder(export, overwrite)
     models = load_models(model or [], index or [], options=options_file, threads=threads)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ from polyseme.cli.bars import is_first_process
 from polyseme.cli.launch import share_out
 from polyseme.cli.options import ModelArgument, RunOptions, with_groups
 from polyseme.cli.pretrain import shown_run
-from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import new_table, on_terminal, print_json, print_table, print_tsv
 
 if TYPE_CHECKING:
     from polyseme.pretrain.training.finetuning import Outcome
@@ -71,7 +70,7 @@ def _trained(outcome: Outcome) -> str:
 
 def _print(outcome: Outcome, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({**asdict(outcome), "model": str(outcome.model)}))
+        print_json({**asdict(outcome), "model": str(outcome.model)})
         return
     looks = {"before": outcome.before, "softmax fitted": outcome.fitted, "after": outcome.after}
     columns = ("forward", "backward", "average", "bits_per_byte")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polyseme.cli.printing import on_terminal, print_tsv
+from polyseme.cli.printing import on_terminal, print_json, print_tsv
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def models(
         return
     rows = [row for row in _all_rows() if word is None or row.has(word)]
     if as_json:
-        typer.echo(json.dumps([_for_programs(row) for row in rows], indent=2, ensure_ascii=False))
+        print_json([_for_programs(row) for row in rows], indent=2)
     elif not rows:
         raise InputError(f"no model has {word!r} in its name, title or language; see them all with: polyseme models")
     elif on_terminal():

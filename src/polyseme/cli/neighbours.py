@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,14 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from polyseme.cli.options import OptionsFile
-from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import new_table, on_terminal, print_json, print_table, print_tsv, word_in_text
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from polyseme.index.vector_index import Index, Neighbour
-
-_AROUND = 60  #: characters that are shown on either side of a word
 
 
 def neighbours(
@@ -72,7 +67,7 @@ def neighbours(
     if not found:
         typer.echo(f"the word in brackets does not occur in {folders[0] if folders else 'the text'}", err=True)
     if as_json:
-        typer.echo(json.dumps([_told(one) for one in found], ensure_ascii=False, indent=2))
+        print_json([_told(one) for one in found], indent=2)
     elif on_terminal():
         _print_table(found)
     else:
@@ -121,17 +116,7 @@ def _print_table(found: list[Neighbour]) -> None:
     table = new_table("similarity", "sentence", "where", left=("sentence",))
     table.columns[1].no_wrap = False
     for one in found:
-        table.add_row(f"{one.similarity:.3f}", _shown(one), escape(f"{Path(one.source).name} {one.document}"))
+        table.add_row(
+            f"{one.similarity:.3f}", word_in_text(one.text, one.span), escape(f"{Path(one.source).name} {one.document}")
+        )
     print_table(table)
-
-
-def _shown(one: Neighbour) -> Text:
-    """The sentence with the word in colour; a long one is cut on both sides of it."""
-    from rich.text import Text
-
-    begin, end = one.span
-    before, after = one.text[:begin], one.text[end:]
-    shown = Text("…" + before[-_AROUND:] if len(before) > _AROUND else before)
-    shown.append(one.text[begin:end], style="bold cyan")
-    shown.append(after[:_AROUND] + "…" if len(after) > _AROUND else after)
-    return shown

@@ -22,12 +22,14 @@ import typer
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
     from polyseme.pretrain.training.run_plan import RunPlan
+    from polyseme.tasks.trained_task import Task
 
 _MODELS = "A name (en; polyseme models lists all), a folder, a file, an address or a hub id."
 
 Model = Annotated[str, typer.Option(help=_MODELS)]
 ModelArgument = Annotated[str, typer.Argument(help=_MODELS, metavar="MODEL")]
 OptionalModel = Annotated[str | None, typer.Argument(help=_MODELS, metavar="MODEL")]
+MovedModel = Annotated[str | None, typer.Option("--model", help="The biLM, if it has moved.")]
 ShownModels = Annotated[
     list[str] | None,
     typer.Option("--model", help=f"{_MODELS} May be repeated; by default, all bundled models.", show_default=False),
@@ -147,6 +149,22 @@ class ReadingOptions:
 
         how: dict[str, Any] = {"options": self.options_file, "lang": self.lang, "state": self.state}
         return Elmo.from_pretrained(self.model, device=device, threads=threads, **how)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """Where a trained task finds its biLM, and what computes."""
+
+    model: MovedModel = None
+    options_file: OptionsFile = None
+    device: Device = "cpu"
+    threads: Threads = None
+
+    def load(self, *names: str) -> list[Task]:
+        from polyseme.tasks.trained_task import Task
+
+        use_threads(self.threads)
+        return [Task.load(name, model=self.model, options=self.options_file, device=self.device) for name in names]
 
 
 @dataclass(frozen=True, slots=True)

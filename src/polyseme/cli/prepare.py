@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyseme.cli.options import Field, Overwrite, Quiet
+from polyseme.cli.printing import print_json
 
 if TYPE_CHECKING:
     from polyseme.pretrain.corpus.corpus import CorpusMeta, CorpusStatistics
@@ -67,7 +67,11 @@ def prepare(
         write_corpus(corpus, out, lang=lang, workers=workers, field=field, overwrite=overwrite, **words)
     prepared = open_corpus(folder)
     statistics = describe(prepared) if stats else None
-    typer.echo(_as_json(prepared.meta, statistics) if as_json else _as_text(prepared.meta, statistics))
+    if as_json:
+        figures = asdict(prepared.meta)
+        print_json(figures if statistics is None else figures | {"statistics": asdict(statistics)}, indent=2)
+    else:
+        typer.echo(_as_text(prepared.meta, statistics))
     if out is not None and not quiet:
         typer.echo(f"next: polyseme pretrain {out} --recipe compact --out RUN", err=True)
 
@@ -78,13 +82,6 @@ def _only_folder(corpus: list[str], stats: bool) -> Path:
     if stats:
         raise typer.BadParameter("give one prepared folder, or text files and --out DIR", param_hint="FILE")
     raise typer.BadParameter("name the folder for the corpus", param_hint="--out")
-
-
-def _as_json(meta: CorpusMeta, statistics: CorpusStatistics | None) -> str:
-    figures = asdict(meta)
-    if statistics is not None:
-        figures["statistics"] = asdict(statistics)
-    return json.dumps(figures, indent=2, ensure_ascii=False)
 
 
 def _as_text(meta: CorpusMeta, statistics: CorpusStatistics | None) -> str:

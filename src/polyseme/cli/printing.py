@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ import typer
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
+AROUND = 50  #: characters that are shown on either side of a word
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -25,6 +28,11 @@ def print_tsv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         if number == 0:
             typer.echo("\t".join(header))
         typer.echo("\t".join(_plain(value) for value in row))
+
+
+def print_json(value: object, indent: int | None = None) -> None:
+    """On one line, or indented for people."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def escaped(text: str) -> str:
@@ -51,6 +59,16 @@ def print_table(table: Table) -> None:
     from rich.console import Console
 
     Console().print(table)
+
+
+def word_in_text(text: str, span: tuple[int, int]) -> Text:
+    """A word in colour in its text, which is cut on both sides where it is long."""
+    from rich.text import Text
+
+    before, word, after = text[: span[0]], text[slice(*span)], text[span[1] :]
+    before = "…" + before[-AROUND:] if len(before) > AROUND else before
+    after = after[:AROUND] + "…" if len(after) > AROUND else after
+    return Text.assemble(before, (word, "cyan"), after)
 
 
 def bar(share: float, width: int = 16) -> str:

@@ -73,7 +73,7 @@ def score(
 
     found = _not_nothing(((waiting.popleft(), one) for one in score_stream(elmo, remembered(), unknown)), text)
     if as_json:
-        score_output.print_json(found)
+        score_output.print_json_lines(found)
     elif words:
         (score_output.print_word_table if on_terminal() else score_output.print_word_lines)(found)
     elif sentences:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import typer
-
-from polyseme.cli.printing import bar, escaped, new_table, print_table, print_tsv
+from polyseme.cli.printing import bar, escaped, new_table, print_json, print_table, print_tsv
 from polyseme.text.vocabulary import BEGIN, END
 
 if TYPE_CHECKING:
@@ -40,9 +37,9 @@ class ScoredRow:
     backward_entropy: float | None
 
 
-def print_json(scored: Scored) -> None:
+def print_json_lines(scored: Scored) -> None:
     for name, score in scored:
-        typer.echo(json.dumps({"id": name, **score.to_dict()}, ensure_ascii=False))
+        print_json({"id": name, **score.to_dict()})
 
 
 def print_token_lines(scored: Scored) -> None:

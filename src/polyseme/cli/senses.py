@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,14 +9,13 @@ import typer
 
 from polyseme.cli.bars import shown_progress
 from polyseme.cli.options import Overwrite, Quiet, ReadingOptions, keep_existing, with_groups
-from polyseme.cli.printing import on_terminal, print_tsv
+from polyseme.cli.printing import on_terminal, print_json, print_tsv, word_in_text
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
     from polyseme.senses.sense_map import SenseMap
 
-#: Sentences of a group that are shown, and characters on either side of the word.
-SHOWN, AROUND = 3, 50
+SHOWN = 3  #: sentences of a group
 
 
 @with_groups
@@ -65,7 +63,7 @@ def senses(
     if out is not None:
         save_sense_picture(found, out)
     if as_json:
-        typer.echo(json.dumps(_told(found), ensure_ascii=False, indent=2))
+        print_json(_told(found), indent=2)
     elif on_terminal():
         _print(found)
     else:
@@ -127,7 +125,4 @@ def _print(found: SenseMap) -> None:
         console.print(Text.assemble("\n", (f"{group.share:>4.0%}  ", "dim"), (title, "bold cyan"), (beside, "dim")))
         shown = {one.marked: one for one in group.occurrences}
         for one in list(shown.values())[:SHOWN]:
-            before, after = one.text[: one.span[0]], one.text[one.span[1] :]
-            before = "…" + before[-AROUND:] if len(before) > AROUND else before
-            after = after[:AROUND] + "…" if len(after) > AROUND else after
-            console.print(Text.assemble("      ", before, (one.text[slice(*one.span)], "cyan"), after), soft_wrap=True)
+            console.print(Text("      ").append(word_in_text(one.text, one.span)), soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from polyseme.cli.options import Device, OptionsFile, ShownIndexes, ShownModels, State, Threads
+from polyseme.extras import needing
 
 
 def serve(
@@ -63,16 +64,10 @@ def serve(
 
       polyseme serve --public --root-path /elmo --access-log
     """
-    from polyseme.errors import MissingExtra
-
-    try:
+    with needing("polyseme serve", "serve"):
         from polyseme.serve.listening import Listening
         from polyseme.serve.served import load_models
         from polyseme.serve.server import serve as run
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("polyseme"):
-            raise
-        raise MissingExtra("polyseme serve", "serve") from None
 
     where = Listening(
         host,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from polyseme.cli.bars import resumable
 from polyseme.cli.options import Overwrite, Quiet, ReadingOptions, keep_existing, with_groups
-from polyseme.cli.printing import new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import new_table, on_terminal, print_json, print_table, print_tsv, word_in_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 #: Words whose senses are told on a terminal, and the change of a share that is worth telling.
 TOLD, WORTH = 3, 0.1
-AROUND = 50
 
 
 @with_groups
@@ -82,7 +80,7 @@ def shift(
         for reason in found.left_out.values():
             typer.echo(f"left out: {reason}", err=True)
     if as_json:
-        typer.echo(json.dumps(found.told(), ensure_ascii=False, indent=2))
+        print_json(found.told(), indent=2)
     elif on_terminal():
         _print(found)
     else:
@@ -133,15 +131,11 @@ def _print(found: Shift) -> None:
             beside = f"  beside {', '.join(sense.around)}" if sense.around else ""
             console.print(Text.assemble((share, "dim"), (title, "green" if came else "red"), (beside, "dim")))
             for sentence in (sense.sentences_after if came else sense.sentences_before)[:2]:
-                console.print(Text("      ").append(_cut(sentence)), soft_wrap=True)
+                console.print(Text("      ").append(_marked(sentence)), soft_wrap=True)
 
 
-def _cut(marked: str) -> Text:
-    from rich.text import Text
-
+def _marked(sentence: str) -> Text:
     from polyseme.prepared_text import split_at_target
 
-    before, word, after = split_at_target(marked)
-    before = "…" + before[-AROUND:] if len(before) > AROUND else before
-    after = after[:AROUND] + "…" if len(after) > AROUND else after
-    return Text.assemble(before, (word, "cyan"), after)
+    before, word, after = split_at_target(sentence)
+    return word_in_text(before + word + after, (len(before), len(before) + len(word)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from polyseme.cli.options import MarkedText, Model, OptionsFile, State
-from polyseme.cli.printing import bar, new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import bar, new_table, on_terminal, print_json, print_table, print_tsv
 
 if TYPE_CHECKING:
     from polyseme.lm.lexicon import Substitute
@@ -44,7 +43,7 @@ def substitutes(
     elmo = Elmo.from_pretrained(model, options=options_file, state=state, lang=lang)
     found = elmo.substitutes(text, k, direction=direction, exclude_original=exclude_original)
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found], ensure_ascii=False, indent=2))
+        print_json([asdict(one) for one in found], indent=2)
     elif on_terminal():
         _print_table(found)
     else:

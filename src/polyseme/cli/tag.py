@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyseme.cli.options import Device, Field, Kind, OptionsFile, Overwrite, Threads, keep_existing
+from polyseme.cli.options import Field, Kind, Overwrite, TaskOptions, keep_existing, with_groups
+from polyseme.cli.printing import print_json
 
 if TYPE_CHECKING:
     from polyseme.tasks.trained_task import Task
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SHOWN = ("ner", "pos", "srl")
 
 
+@with_groups
 def tag(
     inputs: Annotated[
         list[str],
@@ -37,10 +38,8 @@ def tag(
     overwrite: Overwrite = False,
     field: Field = None,
     kind: Kind = None,
-    model: Annotated[str | None, typer.Option(help="The biLM, if it has moved.")] = None,
-    options_file: OptionsFile = None,
-    device: Device = "cpu",
-    threads: Threads = None,
+    *,
+    bilm: TaskOptions,
 ) -> None:
     """Tag names, parts of speech and semantic roles in a text or in files of any size.
 
@@ -50,21 +49,18 @@ def tag(
 
       polyseme tag reviews.jsonl --task ner --field body --json
     """
-    from polyseme.cli.options import use_threads
     from polyseme.cli.printing import on_terminal
     from polyseme.cli.tag_output import page_of, print_columns, print_sentences
     from polyseme.jobs.atomic import replace_when_complete
     from polyseme.tasks.tagging import language_of, tag_documents
-    from polyseme.tasks.trained_task import Task
 
     keep_existing(html, overwrite=overwrite)
-    use_threads(threads)
     documents = _documents(inputs, field, kind)
     if lang is None:
         first = next(documents, None)
         documents = chain([] if first is None else [first], documents)
         lang = language_of("" if first is None else first.text or " ".join(chain(*(first.sentences or []))))
-    tasks = [Task.load(name, model=model, options=options_file, device=device) for name in _names(task, lang)]
+    tasks = bilm.load(*_names(task, lang))
     _refuse_others(tasks)
     records: Iterable[dict[str, Any]] = tag_documents(tasks, documents)
     if html is not None:
@@ -74,7 +70,7 @@ def tag(
         typer.echo(f"{html} shows it in a browser", err=True)
     elif as_json:
         for record in records:
-            typer.echo(json.dumps(record, ensure_ascii=False))
+            print_json(record)
     elif on_terminal():
         print_sentences(records)
     else:

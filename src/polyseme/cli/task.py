@@ -17,9 +17,11 @@ from polyseme.cli.options import (
     ResumeRun,
     RunFolder,
     State,
+    TaskOptions,
     Threads,
     from_everywhere,
     keep_existing,
+    with_groups,
 )
 from polyseme.cli.task_inputs import answers, json_lines
 from polyseme.cli.task_output import print_scores, print_summary, shown_training, write_pieces
@@ -27,12 +29,12 @@ from polyseme.cli.task_output import print_scores, print_summary, shown_training
 if TYPE_CHECKING:
     from polyseme.tasks.data_files import DataFiles
     from polyseme.tasks.definition import Definition, Preset
-    from polyseme.tasks.trained_task import Task
 
 Lenient = Annotated[
     bool,
     typer.Option("--lenient", help="Accept tags that break their scheme (I- after O) instead of refusing the file."),
 ]
+ScoresAsJson = Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")]
 SkipBadLines = Annotated[bool, typer.Option("--skip-bad-lines", help="Skip lines that are not UTF-8, and list them.")]
 
 
@@ -116,7 +118,7 @@ def train(
         bool, typer.Option("--tensorboard", help="Write curves for TensorBoard into the run's folder.")
     ] = False,
     quiet: Quiet = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
+    as_json: ScoresAsJson = False,
 ) -> None:
     """Train a task model on files in the task's official format, and keep the best one on dev.
 
@@ -234,20 +236,19 @@ def _data(definition: Definition[Any, Any], folder: Path | None, train: Path | N
     return DataFiles(train or found.train, dev or found.dev, found.test)
 
 
+@with_groups
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A folder written by polyseme task train.", metavar="RUN")],
     file: Annotated[Path, typer.Argument(help="A file in the task's format.", metavar="FILE")],
-    model: Annotated[str | None, typer.Option(help="The biLM, if it has moved.")] = None,
-    options_file: OptionsFile = None,
+    *,
+    bilm: TaskOptions,
     overwrite: Overwrite = False,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the confusion matrix into this PNG file.", metavar="FILE")
     ] = None,
     lenient: Lenient = False,
     skip_bad_lines: SkipBadLines = False,
-    device: Device = "cpu",
-    threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The scores as one JSON object.")] = False,
+    as_json: ScoresAsJson = False,
 ) -> None:
     """Score a trained task on a file, overall and for each class, by the task's official definition.
 
@@ -261,7 +262,7 @@ def evaluate(
     from polyseme.tasks.scores import draw_confusion
 
     keep_existing(picture, overwrite=overwrite)
-    task = _load(run, model, options_file, device, threads)
+    (task,) = bilm.load(str(run))
     scores = task.evaluate(file, lenient=lenient, skip_bad_lines=skip_bad_lines)
     if picture is not None:
         if scores.confusion is None or not scores.confusion.labels:
@@ -270,6 +271,7 @@ def evaluate(
     print_scores(scores, as_json)
 
 
+@with_groups
 def predict(
     run: Annotated[Path, typer.Argument(help="A folder written by polyseme task train.", metavar="RUN")],
     inputs: Annotated[
@@ -288,11 +290,9 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="The file to write; standard output by default.", metavar="FILE")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The biLM, if it has moved.")] = None,
-    options_file: OptionsFile = None,
+    *,
+    bilm: TaskOptions,
     overwrite: Overwrite = False,
-    device: Device = "cpu",
-    threads: Threads = None,
 ) -> None:
     """Predict with a trained task: raw text, tokens, JSON objects or files of the task's own format.
 
@@ -308,17 +308,9 @@ def predict(
     if out is not None and out.exists() and names_a_file(inputs) and Path(inputs).exists() and out.samefile(inputs):
         raise ConfigError(f"{out} is the input; write the predictions to another file")
     keep_existing(out, overwrite=overwrite)
-    task = _load(run, model, options_file, device, threads)
+    (task,) = bilm.load(str(run))
     if style == "task":
         pieces = task.definition.write(answers(task, inputs, kind))
     else:
         pieces = json_lines(task, inputs, kind)
     write_pieces(pieces, out)
-
-
-def _load(run: Path, model: str | None, options: str | None, device: str, threads: int | None) -> Task:
-    from polyseme.cli.options import use_threads
-    from polyseme.tasks.trained_task import Task
-
-    use_threads(threads)
-    return Task.load(str(run), model=model, options=options, device=device)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from polyseme.cli.bars import shown_duration
-from polyseme.cli.printing import bar, new_table, on_terminal, print_table, print_tsv
+from polyseme.cli.printing import bar, new_table, on_terminal, print_json, print_table, print_tsv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +44,7 @@ def shown_training(quiet: bool, choices: TrainingChoices | None = None) -> TaskW
 def print_scores(scores: Scores, as_json: bool, more: dict[str, Any] | None = None) -> None:
     """All values, then the same for each class."""
     if as_json:
-        typer.echo(json.dumps({**scores.to_dict(), **(more or {})}, ensure_ascii=False))
+        print_json({**scores.to_dict(), **(more or {})})
         return
     names = list(dict.fromkeys([*scores.values, *(name for row in scores.classes.values() for name in row)]))
     rows = [["all", *(scores.values.get(name) for name in names)]]

@@ -19,17 +19,14 @@ import numpy as np
 import torch
 
 from polyseme.compat.carried import CarriedReading
-from polyseme.errors import ConfigError, MissingExtra
+from polyseme.errors import ConfigError
+from polyseme.extras import needing
 from polyseme.formats.detect import load
 
-try:
+with needing("polyseme.compat.flair", "flair"):
     import flair
     from flair.data import Sentence
     from flair.embeddings.base import TokenEmbeddings, register_embeddings
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "flair":
-        raise
-    raise MissingExtra("polyseme.compat.flair", "flair") from None
 
 if TYPE_CHECKING:
     from polyseme.encoding import Floats

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.demo.study import Study
-from polyseme.errors import MissingExtra
+from polyseme.extras import needing
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.prepared_text import split_at_target
 from polyseme.senses.labelled import read_senses, split_halves
@@ -41,12 +41,10 @@ def drawn_characters() -> set[str]:
 
 def save_picture(studies: list[Study], path: Path, *, title: str) -> None:
     """Draw the studies, one below the other, as a PNG. Raises MissingExtra without matplotlib."""
-    try:
+    with needing("a picture", "plots"):
         import matplotlib
         from matplotlib.figure import Figure
         from matplotlib.font_manager import fontManager
-    except ImportError:
-        raise MissingExtra("a picture", "plots") from None
     fontManager.addfont(FONT)
     style: Any = {"font.family": [LATIN, FAMILY], "font.size": 9.5, "text.color": INK, "axes.edgecolor": PALE}
     with matplotlib.rc_context(style), replace_when_complete(path) as file:

@@ -29,6 +29,7 @@ from polyseme.senses.labelled import (
     triplet_accuracy,
     use_spans,
 )
+from polyseme.senses.projection import fit_similarity_plane
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import places_of
 from polyseme.senses.shipped import DATA
@@ -152,16 +153,12 @@ def prove(elmo: Elmo, lang: str) -> Proof:
 def flatten(similarity: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Points for n uses, and for m others, from how alike they are to the n: [n, n] and [m, n] → [n, 2] and [m, 2].
 
-    The plane is the one in which the n differ most (principal components of the similarities, Schölkopf et al., 1998).
     The first use lies left of the middle and above it, so that a picture does not flip from run to run.
     """
-    means = similarity.mean(axis=0)
-    centred = similarity - means - means[:, None] + means.mean()
-    values, axes = np.linalg.eigh(centred.astype(np.float64))
-    plane = axes[:, ::-1][:, :2] / np.sqrt(np.maximum(values[::-1][:2], 1e-9))  # [n, 2]
-    plane = plane * np.where(centred[0] @ plane * (-1, 1) < 0, -1, 1)
-    around = others - means - others.mean(axis=1, keepdims=True) + means.mean()
-    return (centred @ plane).astype(np.float32), (around @ plane).astype(np.float32)
+    corner = np.zeros((len(similarity), 2), np.float32)
+    corner[0] = -1, 1
+    plane = fit_similarity_plane(similarity, corner)
+    return plane.place(similarity), plane.place(others)
 
 
 def nearest_uses(similarities: Floats, places: Sequence[Occurrence], k: int) -> list[list[Neighbour]]:

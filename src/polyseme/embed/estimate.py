@@ -72,6 +72,7 @@ def peak_memory() -> int:
         import resource
     except ImportError:
         return 0
+    assert sys.platform != "win32", "Windows has no such module; and type checkers want to be told"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

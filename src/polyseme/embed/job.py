@@ -30,12 +30,11 @@ from polyseme.embed.parts import (
     is_result_of,
     mark_complete,
     parts_folder,
-    remove_parts,
     whole_trailer,
 )
 from polyseme.embed.records import output_format
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.jobs.atomic import exclusive, raise_if_disk_full, refuse_existing, replace_when_complete
+from polyseme.jobs.atomic import delete_folder, exclusive, raise_if_disk_full, refuse_existing, replace_when_complete
 from polyseme.jobs.manifests import describe_input, refuse_other, write_manifest
 from polyseme.jobs.progress import Report, working
 from polyseme.text.lines import STDIN
@@ -98,7 +97,7 @@ def embed_files(
             with suppress(OSError):
                 empty.rmdir()
     if finished:
-        remove_parts(folder.parent)
+        delete_folder(folder.parent)
         return None
     return assemble(out, overwrite=True) if shard.count == 1 else None
 

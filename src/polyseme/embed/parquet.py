@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 
 from polyseme.embed.records import Contents, Kind, Record, as_kind
-from polyseme.errors import InputError, MissingExtra
+from polyseme.errors import InputError
+from polyseme.extras import needing
 from polyseme.jobs.progress import windows
 
-try:
+with needing("the Parquet format", "files"):
     import pyarrow
     import pyarrow.parquet
-except ImportError:
-    raise MissingExtra("the Parquet format", "files") from None
 
 _OWN = ("document", "id", "source", "sentence", "start", "text", "tokens", "shape")
 _TAKEN = {*_OWN, "offsets", "values", "position", "word", "begin", "end"}

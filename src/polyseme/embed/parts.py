@@ -14,7 +14,6 @@ from __future__ import annotations
 import heapq
 import json
 import re
-import shutil
 import struct
 import zlib
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ import numpy as np
 from polyseme.embed.description import Description, Position, Shard
 from polyseme.embed.records import Contents, Record, about, describe, from_description, output_format, rows_of
 from polyseme.errors import InputError, JobError
-from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full, refuse_existing
+from polyseme.jobs.atomic import delete_folder, partial_path, put_in_place, raise_if_disk_full, refuse_existing
 from polyseme.jobs.manifests import measure_piece, read_values, refuse_other, write_manifest
 
 DESCRIPTION, COMPLETE, LOCK = "job.json", "complete.json", "lock"
@@ -210,7 +209,7 @@ def assemble(out: Path, *, overwrite: bool = False) -> Summary:
         about=description.about(),
     )
     _write(out, contents)
-    remove_parts(folder)
+    delete_folder(folder)
     return Summary(
         documents=description.documents,
         sentences=sum(trailer.sentences for trailer in trailers),
@@ -226,15 +225,6 @@ def is_result_of(out: Path, description: Description) -> bool:
         return out.is_file() and (about(out) or {}).get("job") == description.about()["job"]
     except InputError:
         return False
-
-
-def remove_parts(folder: Path) -> None:
-    """Renamed first: a kill in the middle must not leave half a folder that looks like an unfinished job."""
-    done = folder.with_name(folder.name + ".done")
-    shutil.rmtree(done, ignore_errors=True)
-    if folder.exists():
-        folder.replace(done)
-        shutil.rmtree(done, ignore_errors=True)
 
 
 def _find_shards(folder: Path) -> tuple[list[Path], Description]:

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 from polyseme.embed.compute import WindowLimits, compute_records
 from polyseme.embed.description import Description, Options, Shard
 from polyseme.embed.job import settle
-from polyseme.embed.parts import LOCK, parts_folder, remove_parts
+from polyseme.embed.parts import LOCK, parts_folder
 from polyseme.embed.records import Contents, Record, output_format
-from polyseme.errors import ConfigError, JobError, MissingExtra, PolysemeError
-from polyseme.jobs.atomic import exclusive, partial_path, put_in_place
+from polyseme.errors import ConfigError, JobError, PolysemeError
+from polyseme.extras import needing
+from polyseme.jobs.atomic import delete_folder, exclusive, partial_path, put_in_place
 from polyseme.jobs.manifests import write_manifest
 from polyseme.text.lines import STDIN
 from polyseme.text.readers import expand_inputs
@@ -33,11 +34,9 @@ if TYPE_CHECKING:
     from polyseme.elmo import Elmo
     from polyseme.sentence_reader import State
 
-try:
+with needing("--on ray", "ray"):
     import ray
     import ray.data
-except ImportError:
-    raise MissingExtra("--on ray", "ray") from None
 
 _DESCRIPTION = "_job.json"  # readers of Parquet folders pass over names that begin with _
 _SHARES_OF_A_WORKER = 8  # so that slow machines do not hold up the end (docs/scale.md)
@@ -80,7 +79,7 @@ def embed_on_ray(
             description = _settle(sources, elmo, options, folder, workers * _SHARES_OF_A_WORKER)
             counted = _run(folder, description, model, lang, workers, processors)
     folder.replace(out)
-    remove_parts(folder.parent)
+    delete_folder(folder.parent)
     return counted
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polyseme.bilm_config import BiLMConfig
-from polyseme.errors import MissingExtra
+from polyseme.extras import needing
 from polyseme.formats.model import StoredModel
 from polyseme.jobs.atomic import replace_when_complete
 
@@ -191,9 +191,7 @@ def _step(onnx: Any, config: BiLMConfig, weights: tuple[str, str | None]) -> Any
 
 
 def _onnx() -> Any:
-    try:
+    with needing("writing ONNX", "onnx"):
         import onnx
         import onnx.checker
-    except ImportError:
-        raise MissingExtra("writing ONNX", "onnx") from None
     return onnx

@@ -21,7 +21,8 @@ import numpy as np
 
 from polyseme.encoding import Floats
 from polyseme.engine.engine import Engine
-from polyseme.errors import ConfigError, InputError, JobError, MissingExtra
+from polyseme.errors import ConfigError, InputError, JobError, reason_of
+from polyseme.extras import needing
 from polyseme.formats.bilm_tf import tf_indexer
 from polyseme.formats.hdf5_file import written_hdf5
 from polyseme.formats.model import StoredModel
@@ -114,10 +115,8 @@ def _write_binary(file: IO[bytes], found: ExportedVectors) -> None:
 
 
 def _write_keyed_vectors(path: Path, found: ExportedVectors) -> None:
-    try:
+    with needing("writing .kv", "gensim"):
         from gensim.models import KeyedVectors
-    except ImportError:
-        raise MissingExtra("writing .kv", "gensim") from None
     keyed = KeyedVectors(found.vectors.shape[1])
     keyed.add_vectors(found.words, np.ascontiguousarray(found.vectors))
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -146,6 +145,6 @@ def write_word_table(stored: StoredModel, vocabulary: Vocabulary, path: Path) ->
         put_in_place(beside, path)
     except OSError as error:
         raise_if_disk_full(error, path)
-        raise JobError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise JobError(f"{path} cannot be written: {reason_of(error)}") from None
     finally:
         beside.unlink(missing_ok=True)

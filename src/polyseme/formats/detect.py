@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from polyseme.errors import FormatError, PluginError, PolysemeError
+from polyseme.errors import FormatError, PluginError, PolysemeError, reason_of
 from polyseme.formats.allennlp import is_allennlp, load_allennlp
 from polyseme.formats.archives import extracted, is_archive
 from polyseme.formats.arrays import Floats
@@ -113,7 +113,7 @@ def _with_context(shown: str, path: Path, read: Callable[[Path], StoredModel] | 
     except PolysemeError as error:
         raise FormatError(f"{shown}: {error}") from None
     except OSError as error:
-        raise FormatError(f"{shown} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise FormatError(f"{shown} cannot be read: {reason_of(error)}") from None
     return model if model.card.get("name") else replace(model, card={"name": _name(path), **model.card})
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from polyseme.errors import FormatError
+from polyseme.errors import FormatError, quoted
 
 LARGEST_JSON = 16 << 20
 
@@ -107,14 +107,14 @@ class Settings:
                 raise FormatError(f"{self.where} has no setting {key!r}, which should be {kind}")
             return default
         if not fits(value):
-            raise FormatError(f"{self.where}: the setting {key!r} is {_short(value)}, where {kind} was expected")
+            raise FormatError(f"{self.where}: the setting {key!r} is {quoted(value)}, where {kind} was expected")
         return value
 
     def _find(self, key: str) -> Any:
         value: Any = self.values
         for part in [key] if key in self.values else key.split("."):
             if not isinstance(value, Mapping):
-                raise FormatError(f"{self.where}: {_short(value)} was found where settings with {part!r} were expected")
+                raise FormatError(f"{self.where}: {quoted(value)} was found where settings with {part!r} were expected")
             value = value.get(part)
             if value is None:
                 return None
@@ -133,8 +133,3 @@ def _are_pairs(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(pair, list) and len(pair) == 2 and all(type(number) is int for number in pair) for pair in value
     )
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"

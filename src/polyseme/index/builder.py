@@ -19,7 +19,7 @@ import numpy as np
 
 from polyseme.embed.compute import Window, WindowLimits, encode_window, plan_windows
 from polyseme.embed.description import Options, Shard, read_passages, size_of, survey
-from polyseme.errors import ConfigError, InputError, JobError
+from polyseme.errors import ConfigError, InputError, JobError, reason_of
 from polyseme.index.files import (
     CONTENTS,
     DESCRIPTION,
@@ -36,7 +36,7 @@ from polyseme.index.files import (
     post,
     read_words,
 )
-from polyseme.jobs.atomic import exclusive, partial_path, raise_if_disk_full, refuse_existing, sync
+from polyseme.jobs.atomic import exclusive, partial_path, put_folder_in_place, raise_if_disk_full, refuse_existing
 from polyseme.jobs.manifests import (
     Piece,
     check_piece,
@@ -110,10 +110,10 @@ def build_index(
                 raise
             if place == beside:
                 _post(beside)
-                _put_in_place(beside, folder)
+                put_folder_in_place(beside, folder, replace=overwrite)
     except OSError as error:
         raise_if_disk_full(error, folder, "make room and continue with --resume; what is finished is safe")
-        raise JobError(f"{folder} cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise JobError(f"{folder} cannot be written: {reason_of(error)}") from error
 
 
 def refuse_carried_state(elmo: Elmo) -> None:
@@ -252,16 +252,3 @@ def _remove_if_empty(beside: Path) -> None:
     """So that an input that had nothing to index does not stand in the way of the corrected one."""
     if not (beside / CONTENTS).exists() or IndexContents.read(beside).tokens == 0:
         shutil.rmtree(beside, ignore_errors=True)
-
-
-def _put_in_place(beside: Path, folder: Path) -> None:
-    for path in (*beside.iterdir(), *([beside] if os.name == "posix" else [])):
-        sync(path)
-    old = beside.with_name(beside.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    beside.rename(folder)
-    if os.name == "posix":
-        sync(folder.parent)
-    shutil.rmtree(old, ignore_errors=True)

@@ -38,8 +38,7 @@ from polyseme.index.search import StoredPlaces, nearest
 from polyseme.jobs.manifests import refuse_other
 from polyseme.jobs.progress import Report
 from polyseme.lm.places import find_place
-from polyseme.prepared_text import Item
-from polyseme.text.readers import Document
+from polyseme.prepared_text import Item, as_documents
 
 if TYPE_CHECKING:
     from polyseme.senses.uses import Readout
@@ -113,7 +112,7 @@ class Index:
         growth = Growth(chosen)
         beginnings = Growth.beginnings()
         parts = {name: [beginnings.get(name, b"")] for name in growing_files(chosen)}
-        passages = read_passages(_documents(texts, source), elmo.split, shard=Shard())
+        passages = read_passages(as_documents(texts, source), elmo.split, shard=Shard())
         for window in plan_windows(passages, Options(), LIMITS):
             for passage, vectors in encode_window(elmo, window):
                 if passage.tokens:
@@ -318,21 +317,11 @@ class Index:
 def _chosen_layers(layers: Layers, elmo: Elmo) -> tuple[int, ...]:
     """The numbers of the layers, each once, from the lowest."""
     total = elmo.config.layers + 1
-    if isinstance(layers, str):
-        if layers not in ("all", "top"):
-            raise ConfigError(f"layers is {layers!r}, but should be 'all', 'top' or numbers from 0 to {total - 1}")
-        return tuple(range(total)) if layers == "all" else (total - 1,)
-    if not layers or not all(isinstance(one, int) and 0 <= one < total for one in layers):
+    named = {"all": range(total), "top": range(total - 1, total)}
+    chosen = named.get(layers, ()) if isinstance(layers, str) else layers
+    if not chosen or not all(isinstance(one, int) and 0 <= one < total for one in chosen):
         raise ConfigError(f"layers is {layers!r}, but should be 'all', 'top' or numbers from 0 to {total - 1}")
-    return tuple(sorted(set(layers)))
-
-
-def _documents(texts: Iterable[Item], source: str) -> Iterable[Document]:
-    for number, item in enumerate(texts):
-        if isinstance(item, str):
-            yield Document(str(number), item, None, source)
-        else:
-            yield Document(str(number), None, [list(item)], source)
+    return tuple(sorted(set(chosen)))
 
 
 def _refuse_other_model(description: IndexDescription, elmo: Elmo) -> None:

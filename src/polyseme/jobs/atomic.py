@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from polyseme.errors import JobError
+from polyseme.errors import JobError, reason_of
 
 _SAYS_FULL = re.compile(r"no space left on device|file too large|disk quota exceeded", re.IGNORECASE)
 POLL_SECONDS = 0.2
@@ -95,15 +95,16 @@ def folder_when_complete(final: Path, *, replace: bool = False) -> Iterator[Path
                 shutil.rmtree(beside, ignore_errors=True)
                 beside.mkdir()
                 yield beside
-                _put_folder_in_place(beside, final, replace)
+                put_folder_in_place(beside, final, replace=replace)
             finally:
                 shutil.rmtree(beside, ignore_errors=True)
     except OSError as error:
         raise_if_disk_full(error, final)
-        raise JobError(f"{final} cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise JobError(f"{final} cannot be written: {reason_of(error)}") from error
 
 
-def _put_folder_in_place(beside: Path, final: Path, replace: bool) -> None:
+def put_folder_in_place(beside: Path, final: Path, *, replace: bool) -> None:
+    """Give a folder its final name, with its files safely on disk; with ``replace`` one of that name gives way."""
     for file in beside.iterdir():
         sync(file)
     if os.name == "posix":
@@ -119,6 +120,15 @@ def _put_folder_in_place(beside: Path, final: Path, replace: bool) -> None:
     if os.name == "posix":
         sync(final.parent)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def delete_folder(folder: Path) -> None:
+    """Renamed first: a kill in the middle must not leave half a folder that looks like a whole one."""
+    old = folder.with_name(f"{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.replace(old)
+        shutil.rmtree(old)
 
 
 @contextmanager

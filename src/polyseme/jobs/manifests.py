@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polyseme.errors import ConfigError, InputError, JobError
+from polyseme.errors import ConfigError, InputError, JobError, reason_of
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.settings import settings_from
 
@@ -136,7 +136,7 @@ def _sha256(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
 
 
 def write_json(path: Path, values: Any) -> None:

@@ -96,7 +96,8 @@ class _Worker:
 
 
 def _start(function: Callable[[Any], Any]) -> _Worker:
-    ours, theirs = _SPAWN.Pipe()
+    ends: tuple[Any, Any] = _SPAWN.Pipe()  # of another class on Windows
+    ours, theirs = ends
     process = _SPAWN.Process(target=_work, args=(function, theirs), daemon=True)
     with _interrupts_held_back():
         process.start()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.prepared_text import read_target
 from polyseme.text.tokenization import Sentence
 
@@ -35,19 +35,15 @@ def find_place(elmo: Elmo, text: str) -> Place:
     """The marked place, in the sentence that it belongs to; the rest of the text plays no part."""
     plain, span = read_target(text)
     if span is None:
-        raise InputError(f'no word is marked in {_shown(text)}; put one in brackets: "Live in the [present]."')
+        raise InputError(f'no word is marked in {quoted(text)}; put one in brackets: "Live in the [present]."')
     found = [place for sentence in elmo.split(plain) if (place := _overlap(sentence, span)) is not None]
     if not found:
-        raise InputError(f"there is no word between the brackets of {_shown(text)}; write any word, such as [thing]")
+        raise InputError(f"there is no word between the brackets of {quoted(text)}; write any word, such as [thing]")
     if len(found) > 1:
-        raise InputError(f"the brackets of {_shown(text)} span {len(found)} sentences; mark one word")
+        raise InputError(f"the brackets of {quoted(text)} span {len(found)} sentences; mark one word")
     return found[0]
 
 
 def _overlap(sentence: Sentence, span: tuple[int, int]) -> Place | None:
     inside = [n for n, (begin, end) in enumerate(sentence.offsets) if begin < span[1] and end > span[0]]
     return Place(sentence.tokens, inside[0], inside[-1] + 1) if inside else None
-
-
-def _shown(text: str) -> str:
-    return repr(text) if len(text) <= 60 else repr(text[:60]) + "…"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from polyseme.errors import MissingExtra
+from polyseme.extras import needing
 from polyseme.reproduce.comparison import means_of, scores
 from polyseme.reproduce.document import Picture
 from polyseme.reproduce.paper import LANGUAGES, TITLES, layer_title
@@ -38,10 +38,8 @@ USES = (("same", "same sense"), ("cross", "two senses"))
 
 def require_plots() -> None:
     """MissingExtra now, and not after a night of work."""
-    try:
+    with needing("the report of polyseme reproduce", "tasks"):
         import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtra("the report of polyseme reproduce", "tasks") from None
 
 
 def draw_samples(curves: Mapping[str, Any]) -> Picture:

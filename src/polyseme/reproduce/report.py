@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, reason_of
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.jobs.manifests import write_json
 from polyseme.reproduce.budgets import BUDGETS
@@ -173,7 +173,7 @@ def read_results(path: Path) -> dict[str, Any]:
         results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version = results["version"]
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{path} holds no results of polyseme reproduce") from None
     if version != VERSION:

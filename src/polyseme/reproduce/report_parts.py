@@ -7,10 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyseme.errors import ConfigError
-from polyseme.reproduce import figure_sections, model_parts, model_sections, task_parts, task_sections
+from polyseme.reproduce import (
+    figure_1,
+    figure_2,
+    held_out_perplexity,
+    sense_distances,
+    table_1,
+    table_2,
+    table_3,
+    table_4,
+    table_5,
+    table_6,
+    three_languages,
+)
 from polyseme.reproduce.bench import Bench
 from polyseme.reproduce.document import Section
+from polyseme.reproduce.figure_1 import SAMPLED
 from polyseme.reproduce.measurement import Tree
+from polyseme.reproduce.task_rows import ABLATED, ALL_TASKS
 from polyseme.tasks.definition import find_task
 
 
@@ -27,17 +41,17 @@ class Part:
 PARTS = {
     part.name: part
     for part in (
-        Part("table1", task_parts.table_1, task_sections.table_1, task_parts.ALL_TASKS),
-        Part("table2", task_parts.table_2, task_sections.table_2, task_parts.ABLATED),
-        Part("table3", task_parts.table_3, task_sections.table_3, task_parts.ABLATED),
-        Part("table4", model_parts.table_4, model_sections.table_4),
-        Part("table5", model_parts.table_5, model_sections.table_5),
-        Part("table6", model_parts.table_6, model_sections.table_6),
-        Part("figure1", task_parts.figure_1, figure_sections.figure_1, task_parts.SAMPLED),
-        Part("figure2", task_parts.figure_2, figure_sections.figure_2, task_parts.ALL_TASKS),
-        Part("perplexity", model_parts.perplexity, model_sections.perplexity),
-        Part("senses", model_parts.senses, model_sections.senses),
-        Part("languages", model_parts.languages, model_sections.languages),
+        Part("table1", table_1.plan, table_1.section, ALL_TASKS),
+        Part("table2", table_2.plan, table_2.section, ABLATED),
+        Part("table3", table_3.plan, table_3.section, ABLATED),
+        Part("table4", table_4.plan, table_4.section),
+        Part("table5", table_5.plan, table_5.section),
+        Part("table6", table_6.plan, table_6.section),
+        Part("figure1", figure_1.plan, figure_1.section, SAMPLED),
+        Part("figure2", figure_2.plan, figure_2.section, ALL_TASKS),
+        Part("perplexity", held_out_perplexity.plan, held_out_perplexity.section),
+        Part("senses", sense_distances.plan, sense_distances.section),
+        Part("languages", three_languages.plan, three_languages.section),
     )
 }
 

@@ -13,7 +13,6 @@ from polyseme.elmo import Elmo
 from polyseme.embed.description import Passage, Shard, read_passages
 from polyseme.index.occurrences import Occurrence
 from polyseme.jobs.progress import working
-from polyseme.prepared_text import Item
 from polyseme.text.readers import Document, expand_inputs, kind_of, read_documents
 
 #: Sentences beyond this many tokens are left out: what stands far away says little, and they are mostly lists.
@@ -107,15 +106,6 @@ def sample_files(
 
         plain = any(kind_of(source, kind) == "txt" for source in expand_inputs(inputs))
         return sample_words(elmo, words, counted(), most, seed=seed, block=BLOCK_LINES if plain else 1)
-
-
-def as_documents(texts: str | Iterable[Item], source: str = "memory") -> Iterator[Document]:
-    """Texts, or sentences that are split into tokens already."""
-    for number, item in enumerate([texts] if isinstance(texts, str) else texts):
-        if isinstance(item, str):
-            yield Document(str(number), item, None, source)
-        else:
-            yield Document(str(number), None, [list(item)], source)
 
 
 def _may_hold(document: Document, wanted: Iterable[str]) -> bool:

@@ -19,9 +19,9 @@ from polyseme.errors import InputError
 from polyseme.index.occurrences import Occurrence
 from polyseme.index.vector_index import Index
 from polyseme.lm.places import Place
-from polyseme.prepared_text import Item
+from polyseme.prepared_text import Item, as_documents
 from polyseme.senses.clusters import Labels, find_groups
-from polyseme.senses.collect import as_documents, sample_files, sample_words
+from polyseme.senses.collect import sample_files, sample_words
 from polyseme.senses.projection import Plane, SimilarityPlane, fit_plane, fit_similarity_plane
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_names import name_groups, words_around

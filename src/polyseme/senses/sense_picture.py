@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import MissingExtra
+from polyseme.extras import needing
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.senses.sense_map import SenseMap
 from polyseme.senses.sense_page import COLOURS
@@ -34,11 +34,9 @@ def save_sense_picture(found: SenseMap, path: Path) -> None:
 
 def save_drawn(path: Path, size: tuple[float, float], draw: Callable[[Any], None], **how: Any) -> None:
     """A PNG of ``size`` inches of what is drawn into a figure; ``how`` it is saved beyond that."""
-    try:
+    with needing("a picture", "plots"):
         import matplotlib
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("a picture", "plots") from None
     style: Any = {"font.family": installed_families(), "font.size": 10, "text.color": INK}
     with matplotlib.rc_context(style), replace_when_complete(path) as file:
         figure = Figure(figsize=size)

@@ -17,9 +17,9 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.errors import InputError
 from polyseme.index.occurrences import Occurrence
-from polyseme.prepared_text import Item
+from polyseme.prepared_text import Item, as_documents
 from polyseme.senses.clusters import Labels
-from polyseme.senses.collect import WordSample, as_documents, sample_words
+from polyseme.senses.collect import WordSample, sample_words
 from polyseme.senses.sense_map import GroupNames, clearest_first, group_uses, places_of
 from polyseme.senses.shift_measures import Measured, ShiftMeasure, measure_shift
 from polyseme.senses.uses import Readout

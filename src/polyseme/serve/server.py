@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from polyseme.errors import JobError
+from polyseme.errors import JobError, reason_of
 from polyseme.serve.asgi import build_app
 from polyseme.serve.connection import connection_class
 from polyseme.serve.limits import Limits
@@ -64,9 +64,7 @@ def listen(where: Listening) -> socket.socket:
         listener.bind((where.host, where.port))
     except OSError as error:
         listener.close()
-        raise JobError(
-            f"cannot listen on {where.host}:{where.port} ({(error.strerror or str(error)).lower()}); try another --port"
-        ) from None
+        raise JobError(f"cannot listen on {where.host}:{where.port} ({reason_of(error)}); try another --port") from None
     listener.listen(512)
     return listener
 

@@ -117,27 +117,11 @@ def _misfits(sentences: Sequence[Sequence[str]], scheme: Scheme) -> Iterator[tup
             yield number, len(tags)
 
 
-def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
-    """The spans of a sequence that follows the scheme."""
-    spans: list[Span] = []
-    start, open_label = 0, ""
-    for token, tag in enumerate([*tags, "O"]):
-        letter, label = split_tag(tag)
-        letters = LETTERS[scheme]
-        begins = letter in ("B", "S", "U") or (scheme == "IOB1" and letter == "I" and label != open_label)
-        if open_label and (begins or letter == "O"):
-            spans.append(Span(open_label, start, token))
-            open_label = ""
-        if begins:
-            start, open_label = token, label
-        if letter == letters.last and letters.last not in ("I", "B"):
-            spans.append(Span(open_label, start, token + 1))
-            open_label = ""
-    return spans
+def spans_of(tags: Sequence[str]) -> list[Span]:
+    """The spans of tags of any scheme; of tags that follow none, as the CoNLL scorer reads them.
 
-
-def lenient_spans(tags: Sequence[str]) -> list[Span]:
-    """The spans of any sequence of tags, as the CoNLL scorer reads them: an I- where nothing is open begins one."""
+    An I- where nothing is open begins a span.
+    """
     spans: list[Span] = []
     start, open_label = 0, ""
     for token, tag in enumerate([*tags, "O"]):

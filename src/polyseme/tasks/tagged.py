@@ -7,7 +7,6 @@ Sentences are blocks of lines between empty ones.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Split
-from polyseme.tasks.spans import Scheme, find_scheme, is_tag
+from polyseme.tasks.spans import find_scheme, is_tag
 
 Table = Sequence[Sequence[Sequence[str]]]  # sentences, their rows, the cells of a row
 
@@ -112,8 +111,8 @@ def is_comment(line: str) -> bool:
     return line.startswith("##") or bool(_NAMED_COMMENT.match(line)) or not any(map(is_tag, cells(line)[1:]))
 
 
-def read_tagged(path: Path, fits: Callable[[str], bool], reading: FileReading) -> tuple[list[Row], Scheme | None]:
-    """(words, tags) of every sentence, and the scheme of the tags; None where a lenient reading finds none."""
+def read_tagged(path: Path, fits: Callable[[str], bool], reading: FileReading) -> list[Row]:
+    """(words, tags) of every sentence; the tags follow one scheme, unless a lenient reading finds none."""
     source = str(path)
     found = read_blocks(path, is_comment, reading)
     blocks = [block for block in found if block.lines and not starts_document(block)]
@@ -132,12 +131,12 @@ def read_tagged(path: Path, fits: Callable[[str], bool], reading: FileReading) -
         for block, rows in zip(blocks, table, strict=True)
     ]
     try:
-        return rows, find_scheme([tags for _, tags in rows], lambda row, token: blocks[row].place(source, token))
+        find_scheme([tags for _, tags in rows], lambda row, token: blocks[row].place(source, token))
     except InputError as error:
         if not reading.lenient:
             raise InputError(f"{error} (--lenient accepts such tags)") from None
         reading.said(f"{error}; read as by the CoNLL scorer: a name begins where none is open")
-        return rows, None
+    return rows
 
 
 def starts_document(block: Block) -> bool:
@@ -199,12 +198,14 @@ def one_sentence(item: Any, split: Split) -> list[tuple[str, ...]]:
 def tokens_of(value: Any) -> tuple[str, ...]:
     """Tokens that somebody gives; InputError for what could not be written into a column and read back."""
     if not isinstance(value, list | tuple) or not all(isinstance(token, str) for token in value):
-        shown = json.dumps(value, ensure_ascii=False)[:60]
-        raise InputError(f"expected a text, or a list of tokens, or an object with one of them, but found {shown}")
+        raise InputError(
+            f"expected a text, or a list of tokens, or an object with one of them, but found {quoted(value)}"
+        )
     for place, token in enumerate(value):
         if not token or breaks_columns(token):
-            shown = json.dumps(token[:40], ensure_ascii=False)
-            raise InputError(f"token {place} is {shown}, but must not be empty or contain a tab or a line break")
+            raise InputError(
+                f"token {place} is {quoted(token)}, but must not be empty or contain a tab or a line break"
+            )
     return tuple(value)
 
 

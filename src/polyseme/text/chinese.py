@@ -37,18 +37,7 @@ LONGEST = 4  # characters of a string in the lexicon
 CONTEXT = 4  # characters beside a place that its decision may see
 SLOT_BITS = 20  # of a hash choose the slot of a table; the other twelve tell strings in one slot apart
 
-DIGIT, LETTER, KANA = ord("0"), ord("a"), ord("ア")
-CLASSES = (
-    ("\0", " ", 0),
-    ("\u3000", "\u3000", 0),
-    ("0", "9", DIGIT),
-    ("０", "９", DIGIT),
-    ("A", "Z", LETTER),
-    ("a", "z", LETTER),
-    ("Ａ", "Ｚ", LETTER),
-    ("ａ", "ｚ", LETTER),
-    ("ぁ", "ヿ", KANA),
-)
+WIDE = (("０", "９", linear_tagger.DIGIT), ("Ａ", "Ｚ", linear_tagger.LETTER), ("ａ", "ｚ", linear_tagger.LETTER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +57,7 @@ def load_tables(path: Path = TABLES) -> Tables:
 
 def make_reading(simplified: Codes) -> Codes:
     """Traditional characters are read as simplified ([2, S]), digits, Latin and kana as one each, spaces as 0."""
-    reading = linear_tagger.make_reading(CLASSES)
+    reading = linear_tagger.make_reading(WIDE)
     reading[simplified[0]] = simplified[1]
     return reading
 
@@ -117,7 +106,7 @@ def find_word_ends(text: str) -> list[int]:
 def may_part(codes: Codes) -> Flags:
     """Between which neighbours a word may end: not inside numbers and foreign words, nor before a mark."""
     han = is_han(codes)
-    known = han | (codes == DIGIT) | (codes == LETTER) | (codes == KANA)
+    known = han | (codes == linear_tagger.DIGIT) | (codes == linear_tagger.LETTER) | (codes == linear_tagger.KANA)
     parts: Flags = (han[:-1] & known[1:]) | (known[:-1] & han[1:])
     return parts
 

@@ -63,18 +63,8 @@ REACH = 6  # characters of an eojeol that count, on each side of a place; also t
 BESIDE = 3  # characters of what stands beside an eojeol
 CONTEXT = REACH + BESIDE + 1  # characters beside a place that its decision may see
 
-DIGIT, LETTER, HAN, KANA = ord("0"), ord("a"), ord("漢"), ord("ア")
-CLASSES = (
-    ("\0", " ", 0),
-    ("\u3000", "\u3000", 0),
-    ("0", "9", DIGIT),
-    ("A", "Z", LETTER),
-    ("a", "z", LETTER),
-    ("À", "ɏ", LETTER),
-    ("㐀", "\u9fff", HAN),
-    ("\uf900", "\ufaff", HAN),
-    ("ぁ", "ヿ", KANA),
-)
+HAN = ord("漢")
+CLASSES = (("À", "ɏ", linear_tagger.LETTER), ("㐀", "\u9fff", HAN), ("\uf900", "\ufaff", HAN))
 _JOINERS = np.array([ord(mark) for mark in "-~&"], np.uint32)  # inside an eojeol: 24~26, AK-47, 한-미
 
 
@@ -129,7 +119,7 @@ def is_syllable(codes: Codes) -> Flags:
 def is_letter(codes: Codes) -> Flags:
     """What an eojeol is made of: syllables, single Hangul letters (ㅋㅋ), and the classes."""
     found: Flags = is_syllable(codes) | ((codes >= 0x3131) & (codes <= 0x318E) & (codes != ord("ㆍ")))
-    for code in (DIGIT, LETTER, HAN, KANA):
+    for code in (linear_tagger.DIGIT, linear_tagger.LETTER, HAN, linear_tagger.KANA):
         found |= codes == code
     return found
 

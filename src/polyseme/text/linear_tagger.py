@@ -23,10 +23,22 @@ Weights = npt.NDArray[np.int8] | npt.NDArray[np.float32]  #: [slots]; floats whi
 _CHUNK = 1 << 14  # characters at once: the arrays stay in the cache
 
 
-def make_reading(classes: Iterable[tuple[str, str, int]]) -> Codes:
-    """What each character is read as: [0x110000]. All from ``first`` to ``last`` of a class are read as its code."""
+DIGIT, LETTER, KANA = ord("0"), ord("a"), ord("ア")
+#: (first, last, what all between are read as): spaces, digits, Latin and kana, in every language.
+_CLASSES = (
+    ("\0", " ", 0),
+    ("\u3000", "\u3000", 0),
+    ("0", "9", DIGIT),
+    ("A", "Z", LETTER),
+    ("a", "z", LETTER),
+    ("ぁ", "ヿ", KANA),
+)
+
+
+def make_reading(more: Iterable[tuple[str, str, int]]) -> Codes:
+    """What each character is read as, by the classes of every language and those of one: [0x110000]."""
     reading = np.arange(0x110000, dtype=np.uint32)
-    for first, last, code in classes:
+    for first, last, code in (*_CLASSES, *more):
         reading[ord(first) : ord(last) + 1] = code
     return reading
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from polyseme.errors import InputError, MissingExtra
+from polyseme.errors import InputError, reason_of
+from polyseme.extras import needing
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -47,7 +48,7 @@ def open_bytes(source: str) -> io.BufferedReader:
             raise InputError(f"{source} is an empty file, not {compression.title}; copy or download it again")
         return io.BufferedReader(_NamedErrors(compression.open(path), source, compression.title), BUFFER_BYTES)
     except OSError as error:
-        raise InputError(f"{source} cannot be read: {_reason(error)}") from None
+        raise InputError(f"{source} cannot be read: {reason_of(error)}") from None
 
 
 def compression_of(source: str) -> Compression | None:
@@ -99,7 +100,7 @@ class _NamedErrors(io.RawIOBase):
             raise InputError(f"{self._source} is not {self._title}, or is damaged ({error})") from None
         except OSError as error:
             problem = f"is not {self._title}, or is damaged" if self._title else "cannot be read"
-            raise InputError(f"{self._source} {problem}: {_reason(error)}") from None
+            raise InputError(f"{self._source} {problem}: {reason_of(error)}") from None
         view[: len(data)] = data
         return len(data)
 
@@ -178,15 +179,9 @@ def _open_zst(path: Path) -> IO[bytes]:
 
 
 def _zstandard() -> Any:
-    try:
+    with needing("reading .zst files", "files"):
         import zstandard
-    except ImportError:
-        raise MissingExtra("reading .zst files", "files") from None
     return zstandard
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 COMPRESSIONS = {

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from polyseme.errors import InputError, MissingExtra
+from polyseme.errors import InputError
+from polyseme.extras import needing
 from polyseme.text.lines import LIMIT_BYTES, read_lines
 
 
@@ -194,9 +195,7 @@ def _missing(field: str, names: list[str], place: str) -> InputError:
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
+    with needing("reading Parquet files", "files"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra("reading Parquet files", "files") from None
     return pyarrow, pyarrow.parquet

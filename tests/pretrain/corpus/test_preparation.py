@@ -24,6 +24,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.command_line import PATIENCE
 from helpers.paths import DATA, needs
 from polyseme.errors import ConfigError, InputError, JobError, PolysemeError
 from polyseme.jobs.progress import Progress
@@ -340,7 +341,7 @@ def waiting_job(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not true() and time.monotonic() < deadline:
         time.sleep(0.05)
     return true()
@@ -358,7 +359,7 @@ def alive(pid: int) -> bool:
 def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     with waiting_job(tmp_path) as job:
         os.killpg(job.pid, signal.SIGINT)  # as a terminal does: the workers get it too
-        _, errors = job.communicate(timeout=60)
+        _, errors = job.communicate(timeout=PATIENCE)
     assert (job.returncode, errors) == (130, b"")
     assert [path.name for path in tmp_path.iterdir()] == ["job.py"]
 
@@ -370,7 +371,7 @@ def test_a_killed_job_leaves_no_corpus_no_workers_and_does_not_disturb_the_next_
         with pytest.raises(JobError, match="another process is writing"):
             corpus_of(tmp_path, "a b")
         job.kill()
-        job.communicate(timeout=60)
+        job.communicate(timeout=PATIENCE)
     assert len(workers) >= 2
     assert wait_until(lambda: not any(map(alive, workers)))
     assert not (tmp_path / "corpus").exists()
@@ -385,7 +386,7 @@ def test_a_full_disk_is_said_so_and_leaves_no_corpus(tmp_path: Path) -> None:
         [sys.executable, write(tmp_path / "job.py", program), tmp_path / "corpus"],
         input=b"some words of a line\n" * 50_000,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert job.returncode == 1
     assert job.stderr.decode().startswith(f"no space left for {tmp_path / 'corpus'} (file too large)")

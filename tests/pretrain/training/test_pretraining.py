@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.command_line import PATIENCE, signals
 from helpers.small_corpora import random_text, small_corpus, small_recipe
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, JobError
@@ -141,13 +142,15 @@ def test_in_bfloat16_a_run_learns_as_much(plan: RunPlan) -> None:
     assert perplexities[0] == pytest.approx(perplexities[1], rel=0.02)
 
 
+@signals
 def test_ctrl_c_finishes_the_step_and_saves_it(plan: RunPlan) -> None:
     endless = replace(plan, recipe=small_recipe(budget={"tokens": 10**9, "validate_every": 10**9}))
     process = start(endless)
     while not losses(plan.out):
+        assert process.poll() is None, process.stderr and process.stderr.read()
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
+    assert process.wait(PATIENCE) == 130
     assert process.stderr is not None and b"Traceback" not in process.stderr.read()
     _, meta = checkpoint_module.read_checkpoint(plan.out / "last.safetensors")
     assert meta["step"] == losses(plan.out)[-1][0]
@@ -185,7 +188,7 @@ def test_a_run_that_is_killed_five_times_at_any_moment_has_the_losses_of_one_tha
 ) -> None:
     recipe = small_recipe(budget={"tokens": 4000, "checkpoint_minutes": 1e-4})
     whole = replace(plan, out=tmp_path / "whole", recipe=recipe)
-    assert start(whole).wait(120) == 0
+    assert start(whole).wait(PATIENCE) == 0
     plan, chance = replace(plan, recipe=recipe), random.Random(0)
     for _ in range(5):
         process = start(plan, *(["--resume"] if (plan.out / "last.safetensors").exists() else []))
@@ -193,10 +196,10 @@ def test_a_run_that_is_killed_five_times_at_any_moment_has_the_losses_of_one_tha
         while process.poll() is None and len(losses(plan.out)) <= before + 3:
             time.sleep(0.02)
         time.sleep(chance.random() / 10)
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
     finished = start(plan, *(["--resume"] if (plan.out / "last.safetensors").exists() else []))
-    assert finished.wait(120) == 0, finished.stderr and finished.stderr.read()
+    assert finished.wait(PATIENCE) == 0, finished.stderr and finished.stderr.read()
     assert losses(plan.out) == losses(whole.out)
     assert load(plan.out / "model").fingerprint() == load(whole.out / "model").fingerprint()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.command_line import PATIENCE
 from helpers.small_corpora import small_corpus
 from polyseme.formats.detect import load
 from polyseme.pretrain.training.checkpoint import read_checkpoint
@@ -63,7 +64,7 @@ def train(corpus: Path, out: Path, processes: int, tokens: int, *options: str, s
         *SMALL,
         *options,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert script is not None or done.returncode == 0, done.stderr[-3000:]
     return done.returncode
 
@@ -162,11 +163,11 @@ def test_processes_that_pretrain_starts_itself_have_the_losses_of_one(tmp_path: 
     small_corpus(tmp_path)
     train(tmp_path / "corpus", tmp_path / "one", 1, 600)
     job = launch(tmp_path / "corpus", tmp_path / "three", 600)
-    _, said = job.communicate(timeout=300)
+    _, said = job.communicate(timeout=PATIENCE)
     assert job.returncode == 0, said
     assert losses(tmp_path / "three") == pytest.approx(losses(tmp_path / "one"), abs=1e-4)
     job = launch(tmp_path / "corpus", tmp_path / "three", 600)
-    _, said = job.communicate(timeout=300)
+    _, said = job.communicate(timeout=PATIENCE)
     assert job.returncode == 1 and "already holds a run" in said and "Traceback" not in said
 
 
@@ -185,12 +186,12 @@ def test_processes_stop_together_and_go_on(tmp_path: Path, whom: str) -> None:
         os.kill(trainers[1], signal.SIGKILL)
     else:
         job.send_signal(signal.SIGINT if whom == "ctrl-c" else signal.SIGKILL)
-    _, said = job.communicate(timeout=120)
+    _, said = job.communicate(timeout=PATIENCE)
     if whom == "ctrl-c":
         assert job.returncode == 130, said
     elif whom == "a trainer":
         assert "process 2 of 3 was ended by signal 9; continue with --resume" in said
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while any(Path(f"/proc/{number}").exists() for number in trainers) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(Path(f"/proc/{number}").exists() for number in trainers)

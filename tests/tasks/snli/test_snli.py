@@ -36,7 +36,7 @@ def test_a_word_that_tells_the_label_is_learned(tmp_path: Path) -> None:
 
 def test_files_are_split_in_the_language_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[str, ...]] = []
-    monkeypatch.setattr(Snli, "sentences", lambda self, pair: given.append(pair.premise) or (pair.premise,))
+    monkeypatch.setattr(Snli, "sentences", lambda self, pair: given.append(pair.tokens[0]) or pair.tokens[:1])
     path = write_pairs(tmp_path / "pairs.tsv", 1)
     small = {"elmo": "none", "static": "none", "characters": 4, "hidden": 4, "epochs": 1}
     preset = with_values(TASK.presets["cpu"], small, "a task")

@@ -16,7 +16,7 @@ LABELS = TASK.vocabularies([])
 
 
 def pair(premise: str, hypothesis: str, label: str | None = "neutral") -> TokenPair:
-    return TokenPair(tuple(premise.split()), tuple(hypothesis.split()), label, (premise, hypothesis))
+    return TokenPair((premise, hypothesis), (tuple(premise.split()), tuple(hypothesis.split())), label)
 
 
 PAIRS = [pair("a b c d e", "c b"), pair("b", "a b c d", "entailment"), pair("e f g", "g", "contradiction")]

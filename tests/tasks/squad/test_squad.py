@@ -1,4 +1,4 @@
-"""FileReading comprehension from a file to answers."""
+"""Reading comprehension from a file to answers."""
 
 from __future__ import annotations
 

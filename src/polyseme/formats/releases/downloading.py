@@ -32,12 +32,11 @@ from polyseme.formats.releases.store import (
     MANIFEST,
     MODEL,
     Download,
-    delete_folder,
     find_download,
     folder_name,
     store_folder,
 )
-from polyseme.jobs.atomic import in_turn, partial_path, replace_when_complete, sync
+from polyseme.jobs.atomic import delete_folder, in_turn, partial_path, replace_when_complete, sync
 
 PART = re.compile(r"(.+)\.part-\d+")
 Check = Callable[[Path], object]  #: raises FormatError for a folder that holds no sound model

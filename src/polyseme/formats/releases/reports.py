@@ -75,11 +75,11 @@ def amount(report: DownloadReport) -> str:
 
 def shown_size(count: float) -> str:
     """Bytes for people."""
-    for unit in ("bytes", "KB", "MB"):
+    for unit in ("bytes", "KB", "MB", "GB"):
         if count < 999.5:
-            return f"{count:.0f} {unit}"
+            return f"{count:.0f} {unit}" if count >= 99.95 or unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1000
-    return f"{count:.1f} GB"
+    return f"{count:.1f} TB"
 
 
 _listener: ContextVar[Listener | None] = ContextVar("polyseme_downloads", default=None)

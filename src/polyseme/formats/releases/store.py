@@ -11,15 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from polyseme.errors import DownloadError, JobError
+from polyseme.errors import DownloadError, JobError, reason_of
 from polyseme.formats.releases.checksums import FileRecord, check_same
 from polyseme.formats.releases.known import Release, file_name, is_url
-from polyseme.jobs.atomic import home_folder, in_turn, partial_path, replace_when_complete
+from polyseme.jobs.atomic import delete_folder, home_folder, in_turn, partial_path, replace_when_complete
 
 MANIFEST, MODEL = "release.json", "model"
 
@@ -84,16 +83,7 @@ def remove(download: Download) -> None:
             delete_folder(download.folder)
             delete_folder(partial_path(download.folder))
     except OSError as error:
-        raise JobError(f"{download.name} cannot be removed: {(error.strerror or str(error)).lower()}") from None
-
-
-def delete_folder(folder: Path) -> None:
-    """Renamed first: a kill in the middle leaves no half of a release."""
-    old = folder.with_name(f"{folder.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-        shutil.rmtree(old)
+        raise JobError(f"{download.name} cannot be removed: {reason_of(error)}") from None
 
 
 def _read_manifest(folder: Path) -> Download | None:

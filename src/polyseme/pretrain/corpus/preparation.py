@@ -7,7 +7,6 @@ the bytes are the same however many workers there were.
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from polyseme.engine.pool import usable_cores
 from polyseme.errors import ConfigError, InputError
 from polyseme.jobs.atomic import folder_when_complete
 from polyseme.jobs.manifests import measure_piece, write_manifest
@@ -52,7 +52,7 @@ def prepare(
     """
     given = read_for_training(Path(vocabulary)) if vocabulary is not None else None
     choice = WordChoice(vocabulary_size, min_count, given)
-    workers = _cores() if workers is None else workers
+    workers = usable_cores() if workers is None else workers
     if workers < 1:
         raise ConfigError(f"{workers} worker processes were asked for; at least one is needed")
     sources = find_sources(inputs, kind, field)
@@ -148,7 +148,3 @@ def _refuse_local_function(lang: Language) -> None:
             f"the tokenizer {language_name(lang)} cannot be sent to other processes; define it at the top of a module, "
             "or ask for one worker"
         ) from None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from polyseme.errors import MissingExtra
+from polyseme.extras import needing
 from polyseme.tasks.scores import Floats
 
 Mention = tuple[int, int]
@@ -124,10 +124,8 @@ def _mention_shares(chains: Sequence[Chain], others: Sequence[Chain]) -> tuple[f
 
 
 def _best_alignment(predicted: Sequence[Chain], gold: Sequence[Chain]) -> float:
-    try:
+    with needing("CEAF, which aligns chains,", "tasks"):
         from scipy.optimize import linear_sum_assignment
-    except ImportError:
-        raise MissingExtra("CEAF, which aligns chains,", "tasks") from None
     similarity = np.zeros((len(predicted), len(gold)))
     place = _chain_of(gold)
     for row, chain in enumerate(predicted):

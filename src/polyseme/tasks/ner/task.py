@@ -15,7 +15,7 @@ from polyseme.tasks.inputs import InputChoices, TokenInputs
 from polyseme.tasks.parts.crf import CRF
 from polyseme.tasks.parts.tagger import Tagger, TaggerBatch, TaggerSizes, Tagging
 from polyseme.tasks.scores import Floats, Scores, f1_of, span_tally
-from polyseme.tasks.spans import FoundSpan, Scheme, Span, is_tag, lenient_spans, span_scores, spans_of, sure, tags_of
+from polyseme.tasks.spans import FoundSpan, Scheme, Span, is_tag, span_scores, spans_of, sure, tags_of
 from polyseme.tasks.tagged import one_sentence, read_tagged
 
 SCHEME: Scheme = "BIOUL"  # of the network; files may follow another one
@@ -47,7 +47,7 @@ class NerNetwork(Tagger):
         found: list[list[Span]] = []
         for path, likely in zip(paths, self.crf.marginals(scores, mask), strict=True):  # [N, K]
             certain = [float(likely[place, tag]) for place, tag in enumerate(path)]
-            spans = spans_of([self.tags[tag] for tag in path], SCHEME)
+            spans = spans_of([self.tags[tag] for tag in path])
             found.append([FoundSpan.of(span, certain) for span in spans])
         return found
 
@@ -79,9 +79,8 @@ class Ner(Tagging[NerSentence]):
     presets = PRESETS
 
     def read(self, path: Path, split: Split) -> list[NerSentence]:
-        rows, scheme = read_tagged(path, is_tag, FileReading.of(split))
-        spans = (spans_of(tags, scheme) if scheme else lenient_spans(tags) for _, tags in rows)
-        return [NerSentence(tokens, tuple(found)) for (tokens, _), found in zip(rows, spans, strict=True)]
+        rows = read_tagged(path, is_tag, FileReading.of(split))
+        return [NerSentence(tokens, tuple(spans_of(tags))) for tokens, tags in rows]
 
     def examples(self, item: Any, split: Split) -> list[NerSentence]:
         return [NerSentence(tokens) for tokens in one_sentence(item, split)]

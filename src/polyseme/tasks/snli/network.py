@@ -10,16 +10,18 @@ Chen et al. decide with tanh; Peters et al. (2018) with ReLU, as here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from polyseme.nn.dropout import Dropout
-from polyseme.tasks.definition import TaskNetwork
-from polyseme.tasks.inputs import TokenBatch, TokenInputs
+from polyseme.tasks.classification import Classification, HasLabel, label_numbers
+from polyseme.tasks.definition import TaskNetwork, Vocabularies
+from polyseme.tasks.inputs import Features, TokenBatch, TokenInputs
 from polyseme.tasks.parts.attention import masked_softmax
 from polyseme.tasks.parts.encoders import BiLSTM, VariationalDropout, start_for_relu
 
@@ -100,3 +102,27 @@ class Esim(TaskNetwork):
         mean = composed.sum(dim=1) / lengths.clamp(min=1)[:, None].to(composed)
         largest = composed.masked_fill(~mask[:, :, None], -1.0).amax(dim=1)  # an LSTM says nothing below -1
         return mean, largest
+
+
+class LabelledPair(HasLabel, Protocol):
+    """The tokens of two texts and their label."""
+
+    @property
+    def tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]: ...
+
+
+P = TypeVar("P", bound=LabelledPair)
+
+
+class PairClassification(Classification[P, EsimSizes], Generic[P]):
+    """One label of two texts, found by this network."""
+
+    def sentences(self, example: P) -> Sequence[Sequence[str]]:
+        return example.tokens
+
+    def network(self, sizes: EsimSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> Esim:
+        return Esim(sizes, vocabularies["labels"], tokens)
+
+    def collate(self, examples: Sequence[P], vocabularies: Vocabularies, features: Features) -> PairBatch:
+        first, second = (features([example.tokens[side] for example in examples]) for side in (0, 1))
+        return PairBatch(first, second, label_numbers(examples, vocabularies))

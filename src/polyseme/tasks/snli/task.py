@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import InputError
-from polyseme.tasks.classification import Classification, all_tokens, label_numbers
+from polyseme.errors import InputError, quoted
+from polyseme.tasks.classification import all_tokens
 from polyseme.tasks.data_files import DataFiles, FileReading, split_of
 from polyseme.tasks.definition import Preset, Split, TrainingChoices, Vocabularies
-from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
+from polyseme.tasks.inputs import InputChoices
 from polyseme.tasks.snli.data import LABELS, read_snli
-from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
+from polyseme.tasks.snli.network import EsimSizes, PairClassification
 from polyseme.text.lines import without_compression
 
 _COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
@@ -23,12 +22,11 @@ _COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """A pair in tokens; the label is None where it is to be found."""
+    """Premise and hypothesis, their tokens, and the label; None where it is to be found."""
 
-    premise: tuple[str, ...]
-    hypothesis: tuple[str, ...]
-    label: str | None
     texts: tuple[str, str]
+    tokens: tuple[tuple[str, ...], tuple[str, ...]]
+    label: str | None = None
 
 
 PRESETS = {
@@ -46,7 +44,7 @@ PRESETS = {
 }
 
 
-class Snli(Classification[TokenPair, EsimSizes]):
+class Snli(PairClassification[TokenPair]):
     """SNLI and files like it."""
 
     name = "snli"
@@ -81,19 +79,8 @@ class Snli(Classification[TokenPair, EsimSizes]):
         premise, hypothesis = _two_texts(item)
         return [_split(premise, hypothesis, None, split)]
 
-    def sentences(self, example: TokenPair) -> Sequence[Sequence[str]]:
-        return (example.premise, example.hypothesis)
-
     def vocabularies(self, examples: Sequence[TokenPair]) -> Vocabularies:
         return {"labels": list(LABELS)}
-
-    def network(self, sizes: EsimSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> Esim:
-        return Esim(sizes, vocabularies["labels"], tokens)
-
-    def collate(self, examples: Sequence[TokenPair], vocabularies: Vocabularies, features: Features) -> PairBatch:
-        premises = features([example.premise for example in examples])
-        hypotheses = features([example.hypothesis for example in examples])
-        return PairBatch(premises, hypotheses, label_numbers(examples, vocabularies))
 
     def record(self, example: TokenPair, prediction: Any) -> dict[str, Any]:
         shares = dict(zip(LABELS, prediction["shares"], strict=True))
@@ -107,7 +94,7 @@ class Snli(Classification[TokenPair, EsimSizes]):
 
 
 def _split(premise: str, hypothesis: str, label: str | None, split: Split) -> TokenPair:
-    return TokenPair(all_tokens(premise, split), all_tokens(hypothesis, split), label, (premise, hypothesis))
+    return TokenPair((premise, hypothesis), (all_tokens(premise, split), all_tokens(hypothesis, split)), label)
 
 
 def _two_texts(item: Any) -> tuple[str, str]:
@@ -120,9 +107,9 @@ def _two_texts(item: Any) -> tuple[str, str]:
         premise = item.get("premise", item.get("sentence1"))
         hypothesis = item.get("hypothesis", item.get("sentence2"))
     if not (isinstance(premise, str) and premise.strip() and isinstance(hypothesis, str) and hypothesis.strip()):
-        shown = json.dumps(item, ensure_ascii=False)[:60]
         raise InputError(
-            f"inference needs a premise and a hypothesis (an object, or two texts separated by a tab), not {shown}"
+            "inference needs a premise and a hypothesis (an object, or two texts separated by a tab), "
+            f"not {quoted(item)}"
         )
     return premise.strip(), hypothesis.strip()
 

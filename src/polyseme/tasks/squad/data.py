@@ -1,4 +1,4 @@
-"""FileReading comprehension: paragraphs, questions, and the answers' places among the paragraph's tokens.
+"""Reading comprehension: paragraphs, questions, and the answers' places among the paragraph's tokens.
 
 The file is SQuAD's JSON (v1.1): data → paragraphs → context, qas → id, question, answers → text, answer_start. Answers
 are given by characters; a model points at tokens, and in Korean and Chinese, whose answers often begin or end inside a

@@ -1,4 +1,4 @@
-"""FileReading comprehension with BiDAF and self-attention: which words of the paragraph answer the question?"""
+"""Reading comprehension with BiDAF and self-attention: which words of the paragraph answer the question?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
@@ -60,9 +60,9 @@ class Squad(Definition[Question, BidafSizes]):
         asked = item.get("question") if isinstance(item, dict) else None
         questions: list[Any] = asked if isinstance(asked, list) else [asked]
         if not isinstance(item, dict) or not all(map(_is_text, [item.get("context"), *questions])):
-            shown = json.dumps(item, ensure_ascii=False)[:60]
             raise InputError(
-                f"an answer needs an object with a context and a question (or both separated by a tab), not {shown}"
+                "an answer needs an object with a context and a question (or both separated by a tab), "
+                f"not {quoted(item)}"
             )
         paragraph = paragraph_of(item["context"], split(item["context"]))
         name = str(item.get("id", ""))

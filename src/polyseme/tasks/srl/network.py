@@ -91,7 +91,7 @@ class RoleTagger(TaskNetwork):
         for start in range(0, len(pairs), FRAMES_TOGETHER):
             some = pairs[start : start + FRAMES_TOGETHER]
             for (sentence, place), (tags, certain) in zip(some, self._decode(vectors, some), strict=True):
-                spans = [FoundSpan.of(span, certain) for span in spans_of([self.tags[tag] for tag in tags], "IOB2")]
+                spans = [FoundSpan.of(span, certain) for span in spans_of([self.tags[tag] for tag in tags])]
                 answers[sentence]["frames"].append({"predicate": place, "spans": spans})
         return answers
 

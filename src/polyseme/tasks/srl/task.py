@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import torch
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.definition import Definition, Preset, Split, TrainingChoices, Vocabularies
 from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
@@ -175,7 +174,7 @@ def _with_predicates(item: dict[str, Any]) -> SrlExample:
         raise InputError('predicates are token numbers, so an object that has them needs "tokens", not a text')
     words, given = tokens_of(item["tokens"]), item["predicates"]
     if not isinstance(given, list) or not all(type(p) is int and 0 <= p < len(words) for p in given):
-        raise InputError(f"predicates should be token numbers from 0 to {len(words) - 1}, not {json.dumps(given)}")
+        raise InputError(f"predicates should be token numbers from 0 to {len(words) - 1}, not {quoted(given)}")
     return SrlExample(words, tuple(sorted(set(given))), None)
 
 

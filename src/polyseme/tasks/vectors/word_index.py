@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.errors import InputError
+from polyseme.errors import InputError, reason_of
 from polyseme.jobs.atomic import raise_if_disk_full
 from polyseme.tasks.vectors.fasttext import FASTTEXT_MAGIC, cut_off, mean_of, read_head
 from polyseme.tasks.vectors.vector_files import START_BYTES, VectorLayout, binary_word, layout_of, text_rows
@@ -42,7 +42,7 @@ def indexed(source: str) -> Lookup:
     try:
         found = Path(source).stat()
     except OSError as error:
-        raise InputError(f"{source} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise InputError(f"{source} cannot be read: {reason_of(error)}") from None
     return _indexed(source, found.st_mtime_ns, found.st_size)
 
 
@@ -67,7 +67,7 @@ def map_vectors(source: str) -> mmap.mmap:
         raise InputError(f"{source} holds no word vectors: it is empty") from None
     except OSError as error:
         raise_if_disk_full(error, Path(source), "make room for it to be unpacked, or name another folder in $TMPDIR")
-        raise InputError(f"{source} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise InputError(f"{source} cannot be read: {reason_of(error)}") from None
 
 
 class _Rows:

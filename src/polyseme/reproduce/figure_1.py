@@ -1,37 +1,41 @@
-"""Figures 1 and 2, from the figures of their task models."""
+"""Figure 1: how much data is needed, with ELMo and without."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
-from typing import Any
 
-from polyseme.reproduce.comparison import (
-    NONE,
-    Verdict,
-    absent,
-    compare,
-    done,
-    is_better,
-    means_of,
-    row_of,
-    scores,
-    shown,
-    tally,
-)
+from polyseme.reproduce.bench import Bench
+from polyseme.reproduce.comparison import NONE, Verdict, absent, compare, done, is_better, row_of, scores, shown
 from polyseme.reproduce.document import Block, Section, Table, section_of
-from polyseme.reproduce.paper import EXAMPLES, TITLES, TRAINED_ON, layer_title
-from polyseme.reproduce.plots import draw_samples, draw_weights
+from polyseme.reproduce.measurement import Tree
+from polyseme.reproduce.paper import EXAMPLES, TITLES, TRAINED_ON
+from polyseme.reproduce.plots import draw_samples
+from polyseme.reproduce.task_rows import PLACES, Figures, by_task, with_seeds
+from polyseme.reproduce.task_runs import TaskRun
+from polyseme.tasks.data_files import DataFiles
 
-Figures = Mapping[str, Any]
-#: By place the shares of the layers in each run.
-Weights = Mapping[str, Sequence[Sequence[float]]]
-
-#: A weight that is ahead by less is ahead of none: the weights of NER differ as much between seeds.
-MARGIN = 0.02
+#: Figure 1 of the paper.
+SAMPLED = ("snli", "srl")
 
 
-def figure_1(figures: Figures) -> Section:
+def plan(bench: Bench) -> Tree:
+    """With and without ELMo on growing shares of the training data; on dev."""
+
+    def row(task: str, data: DataFiles) -> dict[str, Tree]:
+        runs = {"baseline": TaskRun(task), "elmo": TaskRun(task, PLACES[task])}
+        return {
+            name: [
+                {"share": share, "runs": with_seeds(bench, replace(run, share=share), data)}
+                for share in bench.budget.shares
+            ]
+            for name, run in runs.items()
+        }
+
+    return by_task(bench, SAMPLED, row)
+
+
+def section(figures: Figures) -> Section:
     """Dev score against the share of the training data."""
     curves = {task: row for task in figures if (row := row_of(figures, task))}
     rows, notes = [], list[str | None]()
@@ -53,62 +57,6 @@ def figure_1(figures: Figures) -> Section:
     if any(row[3] != NONE or row[4] != NONE for row in rows):
         blocks = [draw_samples(curves), Table(["task", "share", "examples", "baseline", "+ ELMo"], rows)]
     return section_of("Figure 1: how much data is needed", lead, blocks, notes)
-
-
-def figure_2(figures: Figures) -> Section:
-    """What the mixes have learned."""
-    learned = {task: found for task in figures if (found := learned_weights(row_of(figures, task)))}
-    rows = [
-        [TITLES[task], place, *(shown(layer) for layer in zip(*shares, strict=True))]
-        for task, places in learned.items()
-        for place, shares in places.items()
-    ]
-    blocks: list[Block] = []
-    if rows:
-        layers = [layer_title(number) for number in range(len(rows[0]) - 2)]
-        blocks = [draw_weights(learned), Table(["task", "place", *layers], rows)]
-    first = {TITLES[task]: _favours_the_first(places) for task, places in learned.items()}
-    even = {TITLES[task]: _is_more_even_at_the_output(places) for task, places in learned.items()}
-    within = f"within {MARGIN:g}"
-    notes = [
-        tally(f"Layer 1 has the largest weight at the input, by at least {MARGIN:g}", first, even=within),
-        tally("The weights are more even at the output than at the input", even, even=within),
-        *absent(figures, TITLES),
-    ]
-    lead = (
-        "The softmax-normalised weights that tasks learn for the layers, with ELMo at input and output. In the paper, "
-        "the input favours the first LSTM layer; the output is more even, with lower layers slightly ahead."
-    )
-    return section_of("Figure 2: the weights of the layers", lead, blocks, notes)
-
-
-def learned_weights(row: Figures) -> dict[str, list[list[float]]]:
-    """By place (input, output) the shares of the layers in each run."""
-    runs = done(row.get("runs"))
-    places = [place for place in ("input", "output") if runs and place in runs[0]["mixes"]]
-    return {place: [run["mixes"][place]["shares"] for run in runs] for place in places}
-
-
-def _favours_the_first(places: Weights) -> Verdict | None:
-    """Whether the first LSTM layer is ahead of all others at the input."""
-    if "input" not in places:
-        return None
-    means = means_of(places["input"])
-    return _is_ahead(means[1] - max(means[:1] + means[2:]))
-
-
-def _is_more_even_at_the_output(places: Weights) -> Verdict | None:
-    """Whether the largest and the smallest weight are closer there."""
-    if not {"input", "output"} <= places.keys():
-        return None
-    at_input, at_output = (max(means) - min(means) for means in map(means_of, (places["input"], places["output"])))
-    return _is_ahead(at_input - at_output)
-
-
-def _is_ahead(difference: float) -> Verdict:
-    if abs(difference) < MARGIN:
-        return "even"
-    return "yes" if difference > 0 else "no"
 
 
 def _all_data(task: str, row: Figures) -> str | None:
