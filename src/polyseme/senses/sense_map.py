@@ -132,7 +132,7 @@ def describe_groups(elmo: Elmo, word: str, labels: Labels, places: Sequence[Plac
     lexicon = lexicon_or_none(elmo)
     if lexicon is None or uses.substitutes is None:
         return [GroupNames()] * (int(labels.max()) + 1)
-    names = name_groups(word, labels, uses.substitutes, lexicon)
+    names = name_groups(word, labels, uses.place, uses.substitutes, lexicon)
     around = words_around(word, labels, places, lexicon, WordWeights(elmo.vocabulary))
     return [GroupNames(*both) for both in zip(names, around, strict=True)]
 
