@@ -40,7 +40,7 @@ def senses(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Group the uses of a word in a text; each group comes with words that could replace it and clear examples.
+    """Group the uses of a word in a text, with words that could replace it and clear examples.
 
     The text decides how many groups there are; a word that is used in one way has one. At most 300 occurrences are
     grouped, and only those with the same capitals as WORD if there are eight or more. In a pipe, the output is one

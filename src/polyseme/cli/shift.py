@@ -47,7 +47,7 @@ def shift(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare what words mean in two texts: which changed most, and which senses came and went.
+    """Compare what words mean in two texts: which changed most, and which senses appeared or disappeared.
 
     Words are ranked by the average distance between their uses in the two texts, minus the distance expected by chance.
     p comes from shuffling documents between the texts; q is p corrected for the number of words. A word counts as
