@@ -54,7 +54,8 @@ def name_shares(elmo: Elmo, word: LabelledUses, first: Mapping[Lemma, str]) -> I
     uses = read_uses(elmo, [word.places[number] for number in kept], elmo.lexicon)
     labels = np.array([senses.index(word.senses[number]) for number in kept])
     assert uses.substitutes is not None
-    for sense, names in zip(senses, name_groups(lemma, labels, uses.substitutes, elmo.lexicon), strict=True):
+    named = name_groups(lemma, labels, uses.place, uses.substitutes, elmo.lexicon)
+    for sense, names in zip(senses, named, strict=True):
         right = [_class_of_word(name.lower(), part, first) == class_of(sense) for name in names]
         yield float(np.mean(right)) if right else 0.0
 

@@ -21,6 +21,6 @@ def fill_in(page: str, name: str, text: str) -> None:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A Markdown table; numbers to the right."""
-    numbers = [all(str(row[i])[:1].isdigit() for row in rows) for i in range(len(head))]
+    numbers = [all(str(row[i]).lstrip("-")[:1].isdigit() for row in rows) for i in range(len(head))]
     lines = [head, ["---:" if right else "---" for right in numbers], *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)

@@ -86,7 +86,7 @@ def _words(figures: Figures) -> int:
 
 
 def _agreement(one: Figures | None) -> str:
-    return f"{one['ARI'][0]:.2f} / {one['V-measure']:.2f} / {one['paired F']:.2f}" if one else "–"
+    return f"{one['ARI'][0]:z.2f} / {one['V-measure']:.2f} / {one['paired F']:.2f}" if one else "–"
 
 
 def names_line(found: Figures) -> str:

@@ -284,11 +284,19 @@ class Elmo:
             return self.sense(first).similarity(self.sense(second), by)
         return layer_cosines(self, first, second)
 
-    def sense(self, text: str) -> Sense:
-        """What the word in brackets means here: "Here is your birthday [present]." → a ``Sense``, to be compared."""
-        from polyseme.senses.sense import find_sense
+    def sense(self, text: str | Sequence[str], position: int | None = None) -> Sense:
+        """What a word means here, as a ``Sense`` that can be compared with others.
 
-        return find_sense(self, text)
+        The word is the one in brackets, "Here is your birthday [present].", or that at a position of a list of tokens,
+        such as ``encoding.tokens``.
+        """
+        from polyseme.senses.sense import find_sense, find_token_sense
+
+        if isinstance(text, str) and position is None:
+            return find_sense(self, text)
+        if isinstance(text, str) or position is None:
+            raise ConfigError("expected a text with a word in brackets, or a list of tokens and a position")
+        return find_token_sense(self, text, position)
 
     @cached_property
     def lexicon(self) -> Lexicon:

@@ -52,6 +52,19 @@ def test_a_page_and_a_picture(text: Path, tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_long_group_says_how_many_more_it_has(tmp_path: Path) -> None:
+    text, page = tmp_path / "many.txt", tmp_path / "bank.html"
+    text.write_text("".join(f"She has {number} accounts at the bank.\n" for number in range(15)), encoding="utf-8")
+    polyseme("senses", "bank", "--in", str(text), "--html", str(page), "--quiet")
+    assert "and 3 more" in page.read_text(encoding="utf-8")
+
+
+def test_a_word_that_is_not_there_is_refused_with_what_to_do(text: Path) -> None:
+    assert "expected a word" in polyseme("senses", " ", code=2).stderr
+    assert "2 tokens, river bank; ask for one" in polyseme("senses", "river bank", "--in", str(text), code=1).stderr
+    assert "'zyxw' does not occur in the small text" in polyseme("senses", "zyxw", code=1).stderr
+
+
 def test_an_index_is_asked_too(tmp_path: Path) -> None:
     elmo = Elmo.from_pretrained("en")
     text, folder = tmp_path / "few.txt", tmp_path / "index"

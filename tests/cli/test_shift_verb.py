@@ -27,7 +27,7 @@ def test_as_lines_json_and_table(texts: list[str], monkeypatch: pytest.MonkeyPat
     header, line = said.stdout.splitlines()
     assert header.split("\t")[:3] == ["word", "before", "after"]
     assert line.split("\t")[:3] == ["bank", "8", "8"]
-    assert "left out: the word 'boat' occurs 4 times in the text before" in said.stderr
+    assert "left out: the word 'boat' has 4 uses in the first text" in said.stderr
     told = json.loads(polyseme(*texts, "--json").stdout)
     assert told["words"][0]["measures"]["APD"]["p"] == pytest.approx(float(line.split("\t")[-2]), abs=1e-4)
     monkeypatch.setattr(verb, "on_terminal", lambda: True)
@@ -53,6 +53,13 @@ def test_words_from_a_file(texts: list[str]) -> None:
     assert polyseme(*texts[:-1], "words.txt").stdout.splitlines()[1].startswith("bank\t")
 
 
+def test_without_a_word_to_compare_nothing_is_kept(texts: list[str]) -> None:
+    assert "no word could be compared" in polyseme(*texts[:-1], "boat", code=1).stderr
+    assert "name words with --words" in polyseme(*texts[:-2], "--out", "out", code=1).stderr
+    polyseme(*texts, "--out", "out", "--quiet")
+
+
 def test_wrong_use_is_said(texts: list[str]) -> None:
+    assert "there is no file other.txt" in polyseme(*texts[:-1], "other.txt", code=2).stderr
     assert "--out" in polyseme(*texts, "--resume", code=2).stderr
     assert ".png" in polyseme(*texts, "--picture", "shift.jpg", code=2).stderr

@@ -35,6 +35,14 @@ def test_too_few_are_one_group(count: int) -> None:
     assert find_groups(similarity).tolist() == [0] * count
 
 
+@pytest.mark.parametrize(("alike", "count"), [(0.4, 3), (0.55, 2)])
+def test_a_further_group_has_to_add_modularity(alike: float, count: int) -> None:
+    """Three groups have more modularity than two in both cases, by 0.051 and by 0.014."""
+    between = np.array([[1, 0.2, 0.2], [0.2, 1, alike], [0.2, alike, 1]], np.float32)
+    truth = np.repeat([0, 1, 2], [14, 13, 13])
+    assert len(set(find_groups(between[truth][:, truth]).tolist())) == count
+
+
 def test_equal_uses_are_one_group() -> None:
     assert set(find_groups(np.ones((20, 20), dtype=np.float32))) == {0}
 

@@ -43,3 +43,8 @@ def test_each_occurrence_has_the_same_chance() -> None:
         drawn.update(kept.row for kept in sample.kept)
     expected = 2000 * 3 / 12
     assert all(abs(drawn[number] - expected) < 6 * expected**0.5 for number in range(12))
+
+
+def test_a_word_asked_for_in_two_spellings_has_the_same_sample() -> None:
+    found = sample_words(ELMO, ["Bank", "bank"], as_documents(["The bank rose."]), 10)
+    assert found["Bank"].total == found["bank"].total == 1

@@ -26,6 +26,17 @@ def test_substitutes_are_the_likeliest_words_with_their_shares() -> None:
     assert np.linalg.norm(list(sense.vector.values())) == pytest.approx(1, abs=1e-5)
 
 
+def test_a_token_at_a_position_has_the_sense_of_the_same_word_in_brackets() -> None:
+    tokens = ELMO.encode("the cat sat on a present.").tokens
+    found = ELMO.sense(tokens, 5)
+    assert found.word == "present" and found.similarity(ELMO.sense(MAT)) == pytest.approx(1, abs=1e-5)
+    assert ELMO.sense(tokens, -2).word == "present"
+    with pytest.raises(InputError, match="there is no token 7 among 7"):
+        ELMO.sense(tokens, 7)
+    with pytest.raises(ConfigError, match="a list of tokens and a position"):
+        ELMO.sense(tokens)
+
+
 def test_by_substitutes_two_senses_are_as_alike_as_their_vectors() -> None:
     one, other = ELMO.sense(GIFT), ELMO.sense(MAT)
     expected = sum(weight * other.vector.get(word, 0) for word, weight in one.vector.items())

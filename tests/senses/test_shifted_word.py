@@ -39,7 +39,7 @@ def test_of_a_frequent_word_some_uses_are_drawn() -> None:
 
 
 def test_a_word_that_a_text_hardly_has_is_refused() -> None:
-    with pytest.raises(InputError, match="'birthday' occurs 0 times in the text before, but 5 are needed"):
+    with pytest.raises(InputError, match="'birthday' has no uses in the first text; at least 5 are needed"):
         word_shift(ELMO, "birthday", BEFORE, AFTER)
 
 

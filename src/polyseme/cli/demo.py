@@ -95,9 +95,9 @@ def _show_words(console: Console, studies: list[Study], proof: Proof) -> None:
     """What a static vector cannot do, and what the model does: for each word two sentences."""
     _title(console, "One word, two meanings")
     console.print(
-        "[dim]How similar are the two uses? To a static vector they are the same. Sense compares their context. Right "
-        "neighbour: the share of the word's eight labelled uses whose nearest use, by sense, means the same. Below "
-        "each sentence is what the model would put there.[/dim]",
+        "[dim]How similar are the two uses? To a static vector they are the same. Sense compares their contexts. Right "
+        "neighbour: how many of the word's eight labelled uses have a nearest use, by sense, that means the same. "
+        "Below each sentence are words that the model would put there.[/dim]",
         highlight=False,
     )
     for study in studies:
@@ -108,7 +108,7 @@ def _show_words(console: Console, studies: list[Study], proof: Proof) -> None:
             console.print(_highlighted(answer.example.marked) + _faint(f"  ({answer.example.sense})"))
             if likely := [one.word for one in answer.substitutes if one.probability >= LIKELY][:LISTED]:
                 console.print(_faint(f"    {', '.join(likely)}"))
-        figures = f"static {study.cosines[0]:.2f}   vector {study.cosines[-1]:.2f}   sense {pair:.2f}"
+        figures = f"static {study.cosines[0]:.2f}   vector {study.cosines[-1]:.2f}   sense {pair:z.2f}"
         console.print(f"  alike: {figures}   right neighbour: {proof.nearest[study.word]:.0%}", highlight=False)
 
 
@@ -116,8 +116,8 @@ def _show_proof(console: Console, found: Proof) -> None:
     """Not some words that were picked, but all that are labelled."""
     _title(console, f"The proof: {len(found.by_word)} words")
     console.print(
-        "[dim]How often a use is nearer to one in the same sense than to one in the other, over all labelled words "
-        "(95 % interval over words).[/dim]",
+        "[dim]How often is a use nearer to one in the same sense than to one in the other? All labelled words, with "
+        "95 % intervals over words.[/dim]",
         highlight=False,
     )
     top = len(found.layers) - 1

@@ -49,7 +49,8 @@ def neighbours(
 ) -> None:
     """Find words in an indexed text that are used like the one in brackets, nearest first.
 
-    By word and by place every vector of the index is compared. In a pipe: tab-separated lines.
+    By word and by place, every vector in the index is compared. In a pipe, the output is one tab-separated line per
+    neighbour.
 
     Examples:
 

@@ -20,13 +20,13 @@ SHOWN = 3  #: sentences of a group
 
 @with_groups
 def senses(
-    word: Annotated[str, typer.Argument(help="The word, as the text spells it; any case.", metavar="WORD")],
+    word: Annotated[str, typer.Argument(help="One word, as it stands in the text.", metavar="WORD")],
     texts: Annotated[
         list[str] | None,
         typer.Option(
             "--in",
-            help="A text (as polyseme index takes it, also several) or the folder of an index; unless given, the small "
-            "text that comes with polyseme.",
+            help="A text or the folder of an index. Repeat it for several texts. By default, the small text that comes "
+            "with polyseme.",
             metavar="TEXT|INDEX",
         ),
     ] = None,
@@ -40,8 +40,9 @@ def senses(
 ) -> None:
     """Group the uses of a word in a text, with words that could replace it and clear examples.
 
-    The text decides how many groups there are; a word that is used in one way has one. At most 300
-    occurrences are used. In a pipe, the output is one tab-separated line per occurrence.
+    The text decides how many groups there are; a word that is used in one way has one. At most 300 occurrences are
+    grouped, and only those with the same capitals as WORD if there are eight or more. In a pipe, the output is one
+    tab-separated line per occurrence.
 
     Examples:
 
@@ -51,6 +52,8 @@ def senses(
     """
     if out is not None and out.suffix.lower() != ".png":
         raise typer.BadParameter(f"{out} should end in .png", param_hint="--out")
+    if not word.strip():
+        raise typer.BadParameter("expected a word", param_hint="WORD")
     keep_existing(html, out, overwrite=overwrite)
     from polyseme.senses.sense_page import save_sense_page
     from polyseme.senses.sense_picture import save_sense_picture
@@ -83,9 +86,10 @@ def _find(elmo: Elmo, word: str, texts: list[str], kind: str | None, field: str 
 
     if len(texts) == 1 and (Path(texts[0]) / DESCRIPTION).exists():
         return SenseMap.of(elmo, word, Index.open(texts[0], elmo))
-    if not texts:
-        texts = [str(needed_text(elmo.lang))]
-    return map_in_files(elmo, word, texts, kind=kind, field=field)
+    if texts:
+        return map_in_files(elmo, word, texts, kind=kind, field=field)
+    called = "the small text that comes with polyseme; name a text of your own with --in"
+    return map_in_files(elmo, word, [needed_text(elmo.lang)], called=called)
 
 
 def _told(found: SenseMap) -> dict[str, object]:
@@ -116,7 +120,7 @@ def _print(found: SenseMap) -> None:
 
     console = Console(highlight=False)
     counted = f"{found.total:,} occurrence{'s' if found.total != 1 else ''}"
-    seen = "" if found.total == len(found.occurrences) else f", {len(found.occurrences)} of them looked at"
+    seen = "" if found.total == len(found.occurrences) else f", {len(found.occurrences)} of them grouped"
     kinds = "one way" if len(found.groups) == 1 else f"{len(found.groups)} ways"
     console.print(Text.assemble((found.word, "bold"), f": {counted}{seen}, used in {kinds}"))
     for number, group in enumerate(found.groups, start=1):

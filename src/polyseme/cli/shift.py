@@ -24,32 +24,32 @@ TOLD, WORTH = 3, 0.1
 @with_groups
 def shift(
     before: Annotated[str, typer.Argument(help="A text, or the folder of an index.", metavar="BEFORE")],
-    after: Annotated[str, typer.Argument(help="The text, or index, to compare it with.", metavar="AFTER")],
+    after: Annotated[str, typer.Argument(help="The text or index to compare it with.", metavar="AFTER")],
     words: Annotated[
         str | None,
         typer.Option(help="The words, separated by commas, or a file with one per line.", metavar="WORD,…|FILE"),
     ] = None,
     most_words: Annotated[
-        int, typer.Option(help="Without --words: how many frequent words of both texts to compare.", min=1)
+        int, typer.Option(help="Without --words: compare so many of the words that are frequent in both texts.", min=1)
     ] = 200,
-    uses: Annotated[int, typer.Option(help="How many uses of a word to look at in each text.", min=5)] = 100,
+    uses: Annotated[int, typer.Option(help="At most this many uses of a word are compared in each text.", min=5)] = 100,
     *,
     reading: ReadingOptions,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for the results and for what --resume needs.", metavar="DIR")
+        Path | None, typer.Option(help="Keep the results, and what --resume needs, in this folder.", metavar="DIR")
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the most changed words.", metavar="FILE.png")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue what was begun in --out.")] = False,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Print what it will take, and stop.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print what it would take, and stop.")] = False,
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare what words mean in two texts: which changed most, and which senses appeared or disappeared.
 
-    Words are ranked by the average pairwise distance of their uses, minus the distance expected by chance. p comes from
-    shuffling documents between the texts; q is p corrected for the number of words. A word has changed if its q is
-    below 0.05. In a pipe: tab-separated lines.
+    Words are ranked by the average distance between their uses in the two texts, minus the distance expected by chance.
+    p comes from shuffling documents between the texts; q is p corrected for the number of words. A word counts as
+    changed if its q is below 0.05. In a pipe, the output is one tab-separated line per word.
 
     Examples:
 
@@ -62,6 +62,7 @@ def shift(
     if resume and out is None:
         raise typer.BadParameter("there is nothing to resume: name the folder with --out", param_hint="--resume")
     keep_existing(picture, overwrite=overwrite)
+    from polyseme.errors import InputError
     from polyseme.senses.shift_estimate import estimate_shift
     from polyseme.senses.shift_picture import save_shift_picture
     from polyseme.senses.text_shift import compare_texts
@@ -74,13 +75,15 @@ def shift(
         return
     with resumable(quiet or out is None):
         found = compare_texts(elmo, before, after, asked, folder=out, resume=resume, overwrite=overwrite, **limits)
-    if picture is not None:
+    if picture is not None and found.words:
         save_shift_picture(found, picture)
     if not quiet:
         for reason in found.left_out.values():
             typer.echo(f"left out: {reason}", err=True)
     if as_json:
         print_json(found.told(), indent=2)
+    elif not found.words:
+        raise InputError("no word could be compared: none has enough uses in both texts")
     elif on_terminal():
         _print(found)
     else:
@@ -91,6 +94,8 @@ def shift(
 def _words(given: str | None) -> list[str]:
     if given is None:
         return []
+    if not Path(given).is_file() and ("," not in given) and Path(given).suffix in (".txt", ".tsv", ".csv"):
+        raise typer.BadParameter(f"there is no file {given}", param_hint="--words")
     if Path(given).is_file():
         found = Path(given).read_text(encoding="utf-8-sig").split()
     else:

@@ -90,8 +90,9 @@ def _section(study: Study, lang: str) -> str:
     )
     return (
         f'<section><h2 lang="{lang}">{escape(study.word)}</h2><div class="pair" lang="{lang}">{cards}</div>'
-        f'<p class="cosines">Cosine of these two: {cosines}. By sense, over all sentences below: '
-        f"{study.by_sense.same:.2f} for the same sense, {study.by_sense.cross:.2f} for two.</p>"
+        f'<p class="cosines">Cosine of these two: {cosines}. By sense, two of the '
+        f"sentences below are {study.by_sense.same:z.2f} alike on average if their senses are the same, and "
+        f"{study.by_sense.cross:z.2f} if not.</p>"
         f'<div class="pictures">{"".join(figures)}</div>{_key(study, lang)}</section>'
     )
 

@@ -194,7 +194,9 @@ def _other_words(index: Index, marked: str, count: int) -> list[str]:
 
 
 def _substitutes(elmo: Elmo, marked: str, count: int) -> list[Substitute]:
+    """The likeliest words, without punctuation."""
     try:
-        return elmo.substitutes(marked, count)
+        found = elmo.substitutes(marked, 2 * count)
     except ConfigError:  # a model for vectors only
         return []
+    return [one for one in found if any(map(str.isalnum, one.word))][:count]

@@ -185,18 +185,22 @@ class Lexicon:
         return SubstituteVectors.join([parts[start] for start in sorted(parts)], len(self.words))
 
     def _substitute_vectors(self, states: Floats) -> SubstituteVectors:
+        joint = self.fits(states)
+        return SubstituteVectors.of_logits(*largest_in_rows(joint, SubstituteVectors.SIZE), len(self.words))
+
+    def fits(self, states: Floats) -> Floats:
+        """How well every word fits, as a logit up to a constant for each place, from the states [n, W]. [n, V]"""
         size = self._elmo.config.projection
         if self._softmax.clusters is not None:  # not linear in the states
             found = LogProbabilities(
                 self._log_softmax(states[:, :size]),
                 self._log_softmax(states[:, size:]) if states.shape[1] > size else None,
             )
-            joint = (self.distributions(found) - RARE_FIRST * self._prior).astype(np.float32)
-        else:
-            both = states.reshape(len(states), -1, size).sum(axis=1)  # [n, D]
-            joint = both @ self._weight.T
-            joint += self._joint_bias
-        return SubstituteVectors.of_logits(*largest_in_rows(joint, SubstituteVectors.SIZE), len(self.words))
+            return (self.distributions(found) - RARE_FIRST * self._prior).astype(np.float32)
+        both = states.reshape(len(states), -1, size).sum(axis=1)  # [n, D]
+        joint: Floats = both @ self._weight.T
+        joint += self._joint_bias
+        return joint
 
     def _log_softmax(self, h: Floats) -> Doubles:
         """[P, D] → [P, V]"""

@@ -1,4 +1,4 @@
-"""Groups of uses, from how alike each two are: spectral clustering, with the number of groups that modularity prefers.
+"""Groups of uses, from how alike each two are: spectral clustering, with the number of groups chosen by modularity.
 
 Uses are the nodes of a graph, similarities the weights of its edges. Modularity says how much more of the weight lies
 within groups than chance would put there (Newman, 2006); the groups come from the leading eigenvectors of the
@@ -18,7 +18,7 @@ Doubles = npt.NDArray[np.float64]
 MOST_GROUPS = 6
 #: Fewer uses than this are no group of their own.
 SMALLEST = 3
-#: Below this modularity the uses are one cloud, not several. Few uses reach little more, even of two clear senses.
+#: The modularity that every group beyond the first has to add. Few uses reach little more, even of two clear senses.
 CLEAR = 0.02
 RESTARTS = 6
 ROUNDS = 50
@@ -27,12 +27,14 @@ ROUNDS = 50
 def find_groups(similarity: Floats) -> Labels:
     """Similarities [n, n] → the group of each use, numbered from the largest group down."""
     edges = _edges(similarity)
-    best, score = np.zeros(len(edges), np.int64), CLEAR
+    best, score = np.zeros(len(edges), np.int64), 0.0
     leading = leading_vectors(edges, MOST_GROUPS)  # [n, groups]
     for count in range(2, min(MOST_GROUPS, len(edges) // SMALLEST) + 1):
         labels = k_means(unit(leading[:, :count]), count)
-        if np.bincount(labels, minlength=count).min() >= SMALLEST and (found := modularity(edges, labels)) > score:
-            best, score = labels, found
+        if np.bincount(labels, minlength=count).min() >= SMALLEST:
+            found = modularity(edges, labels) - CLEAR * (count - 1)
+            if found > score:
+                best, score = labels, found
     return _by_size(best)
 
 

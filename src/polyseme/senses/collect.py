@@ -70,8 +70,7 @@ def sample_words(
     elmo: Elmo, words: Sequence[str], documents: Iterable[Document], most: int, *, seed: int = 0, block: int = 1
 ) -> dict[str, WordSample]:
     """The occurrences of each word, whatever its case, in the order of the text; memory does not grow with the text."""
-    samples = {word: WordSample(most) for word in words}
-    wanted = {word.casefold(): sample for word, sample in samples.items()}
+    wanted = {word.casefold(): WordSample(most) for word in words}
     randoms = {word: np.random.default_rng([seed, number]) for number, word in enumerate(wanted)}
     blocks = Blocks(documents, block)
     holding = (one for one in blocks if _may_hold(one, wanted))
@@ -80,9 +79,9 @@ def sample_words(
             for position, token in enumerate(passage.tokens):
                 if (folded := token.casefold()) in wanted:
                     wanted[folded].offer(_occurrence(passage, number, position), randoms[folded], blocks.number)
-    for sample in samples.values():
+    for sample in wanted.values():
         sample.sort()
-    return samples
+    return {word: wanted[word.casefold()] for word in words}
 
 
 def sample_files(

@@ -10,12 +10,12 @@ By "sense" all that the neighbours say is put together: substitutes, place and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from polyseme.elmo import Elmo
-from polyseme.errors import ConfigError
+from polyseme.errors import ConfigError, InputError
 from polyseme.lm.lexicon import Lexicon
 from polyseme.lm.places import Place, find_place
 from polyseme.senses.uses import Readout, Uses, checked_readout, read_uses
@@ -59,7 +59,19 @@ class Sense:
 
 def find_sense(elmo: Elmo, text: str) -> Sense:
     """The sense of the word in brackets."""
-    lexicon, place = lexicon_or_none(elmo), find_place(elmo, text)
+    return _sense(elmo, find_place(elmo, text))
+
+
+def find_token_sense(elmo: Elmo, tokens: Sequence[str], position: int) -> Sense:
+    """The sense of the token at a position; negative ones count from the end."""
+    if not -len(tokens) <= position < len(tokens):
+        raise InputError(f"there is no token {position} among {len(tokens)}")
+    begin = position % len(tokens)
+    return _sense(elmo, Place(list(tokens), begin, begin + 1))
+
+
+def _sense(elmo: Elmo, place: Place) -> Sense:
+    lexicon = lexicon_or_none(elmo)
     return Sense(place, read_uses(elmo, [place], lexicon), tuple(lexicon.words) if lexicon else ())
 
 

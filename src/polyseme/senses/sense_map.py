@@ -75,18 +75,35 @@ class SenseMap:
             sample = sample_words(elmo, [word], as_documents(texts), MOST_POINTS)[word]
             occurrences, total = sample.kept, sample.total
         if not occurrences:
-            raise InputError(f"the word {word!r} does not occur in the text, as this model splits it")
+            raise InputError(absent(elmo, word, "the text"))
         return map_occurrences(elmo, word, occurrences, total)
 
 
 def map_in_files(
-    elmo: Elmo, word: str, inputs: Sequence[str | Path], *, kind: str | None = None, field: str | None = None
+    elmo: Elmo,
+    word: str,
+    inputs: Sequence[str | Path],
+    *,
+    kind: str | None = None,
+    field: str | None = None,
+    called: str = "",
 ) -> SenseMap:
-    """The map of a word in files of any size and kind (all that `polyseme.text.readers.read_documents` takes)."""
+    """The map of a word in files of any size and kind (all that `polyseme.text.readers.read_documents` takes).
+
+    ``called``: how an error names the files.
+    """
     sample = sample_files(elmo, [word], inputs, MOST_POINTS, kind=kind, field=field)[word]
     if not sample.kept:
-        raise InputError(f"the word {word!r} does not occur in {', '.join(map(str, inputs))}")
+        raise InputError(absent(elmo, word, called or ", ".join(map(str, inputs))))
     return map_occurrences(elmo, word, sample.kept, sample.total)
+
+
+def absent(elmo: Elmo, word: str, where: str) -> str:
+    """Why there is no map of a word."""
+    tokens = [token for sentence in elmo.split(word) for token in sentence.tokens]
+    if len(tokens) > 1:
+        return f"this model reads {word!r} as {len(tokens)} tokens, {' '.join(tokens)}; ask for one of them"
+    return f"the word {word!r} does not occur in {where}"
 
 
 def map_occurrences(elmo: Elmo, word: str, occurrences: Sequence[Occurrence], total: int | None = None) -> SenseMap:
@@ -132,7 +149,7 @@ def describe_groups(elmo: Elmo, word: str, labels: Labels, places: Sequence[Plac
     lexicon = lexicon_or_none(elmo)
     if lexicon is None or uses.substitutes is None:
         return [GroupNames()] * (int(labels.max()) + 1)
-    names = name_groups(word, labels, uses.substitutes, lexicon)
+    names = name_groups(word, labels, uses.place, uses.substitutes, lexicon)
     around = words_around(word, labels, places, lexicon, WordWeights(elmo.vocabulary))
     return [GroupNames(*both) for both in zip(names, around, strict=True)]
 

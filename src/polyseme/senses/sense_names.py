@@ -1,9 +1,11 @@
-"""Names for groups of uses: words that could stand in many places of one group, and in few of the others.
+"""Names for groups of uses: words that fit the places of one group, less so those of the others, and are like the word.
 
-A word's weight in a place is the root of its share among the substitutes. Its weight in a group is the mean over the
-group's places; a word names the group in which it weighs most, by how much more that is than in any other group. Of
-words that tell a group equally well, the one that is more like the word itself is the better name: for a river's bank
-"shore" rather than "door". Function words, rare words and proper nouns are no names.
+    score = ln fit in the group's mean place  −  0.5 · ln fit in the others'  +  16 · likeness to the word
+
+The fit in the mean place is, up to a constant, the geometric mean of the fits in all places: a name suits them all. A
+word that fits everywhere tells little, so half of how well it fits the other groups is taken off. And the word itself
+knows what kind of thing it is: for a river's bank "shore" rather than "door". A word names one group only, the one in
+which it weighs most. Function words, rare words and proper nouns are no names.
 """
 
 from __future__ import annotations
@@ -23,21 +25,30 @@ from polyseme.senses.uses import WordWeights
 NAMES = 4
 #: A name stands among the substitutes of at least this share of a group's places.
 COMMON = 0.1
-#: A word with a cosine of 1 to the word itself counts e to this power as much as one with a cosine of 0.
-LIKENESS = 12.0
+#: What the fit in the other groups counts, beside that in a group, and the cosine with the word itself. Chosen on
+#: labelled groups, as is all of the above (docs/senses.md).
+OTHERS, LIKENESS = 0.5, 16.0
 #: So many of the most frequent words are no names; nor are those that come after so many.
 TOO_FREQUENT, TOO_RARE = 100, 10_000
 
 
-def name_groups(word: str, labels: Labels, substitutes: SubstituteVectors, lexicon: Lexicon) -> list[tuple[str, ...]]:
-    """Some words for each group, the most telling first."""
+def name_groups(
+    word: str, labels: Labels, place: Floats, substitutes: SubstituteVectors, lexicon: Lexicon
+) -> list[tuple[str, ...]]:
+    """Some words for each group, the most telling first. ``place``: [n, W]"""
     weights, support = group_weights(substitutes, labels)  # [groups, V] each
-    scores = telling(weights) * np.exp(LIKENESS * lexicon.nearness(word))
-    scores[support < COMMON] = 0
+    scores = telling(lexicon.fits(group_means(place, labels))) + LIKENESS * lexicon.nearness(word)
+    scores[(support < COMMON) | ~heaviest(weights)] = -np.inf
     by_frequency = lexicon.frequent(len(lexicon.words))
-    scores[:, by_frequency[:TOO_FREQUENT]] = 0
-    scores[:, by_frequency[TOO_RARE:]] = 0
+    scores[:, by_frequency[:TOO_FREQUENT]] = -np.inf
+    scores[:, by_frequency[TOO_RARE:]] = -np.inf
     return [_names(word, row, lexicon) for row in scores]
+
+
+def group_means(vectors: Floats, labels: Labels) -> Floats:
+    """[n, W] → [groups, W]"""
+    means: Floats = np.stack([vectors[labels == number].mean(axis=0) for number in range(int(labels.max()) + 1)])
+    return means
 
 
 def group_weights(substitutes: SubstituteVectors, labels: Labels) -> tuple[Floats, Floats]:
@@ -52,13 +63,19 @@ def group_weights(substitutes: SubstituteVectors, labels: Labels) -> tuple[Float
     return weights / sizes, support / sizes
 
 
-def telling(weights: Floats) -> Floats:
-    """How much more a word weighs in a group than in the group where it weighs most of the others. [groups, V]"""
+def heaviest(weights: Floats) -> npt.NDArray[np.bool_]:
+    """Where a word weighs more than in every other group. [groups, V]"""
     if len(weights) == 1:
-        return weights.copy()
-    ordered = np.sort(weights, axis=0)
-    best_other = np.where(weights == ordered[-1], ordered[-2], ordered[-1])
-    difference: Floats = weights - best_other
+        return weights > 0
+    found: npt.NDArray[np.bool_] = weights > np.sort(weights, axis=0)[-2]
+    return found
+
+
+def telling(fits: Floats) -> Floats:
+    """How well a word fits a group, less a part of how well it fits the others on average. [groups, V]"""
+    finite = np.maximum(fits, np.float32(-1e6))  # what marks a sentence's boundary fits nowhere: −∞
+    others = (finite.sum(axis=0) - finite) / max(1, len(fits) - 1)
+    difference: Floats = finite - OTHERS * others
     return difference
 
 
@@ -106,7 +123,7 @@ def _first_names(word: str, ordered: Iterable[str]) -> tuple[str, ...]:
 
 def _names(word: str, scores: npt.NDArray[np.float32], lexicon: Lexicon) -> tuple[str, ...]:
     best = np.argsort(-scores, kind="stable")[: 50 * NAMES].tolist()
-    found = (lexicon.words[number] for number in best if scores[number] > 0)
+    found = (lexicon.words[number] for number in best if scores[number] > -np.inf)
     return _first_names(word, (name for name in found if name[0].isalpha() and _fits_in_case(name, word, lexicon)))
 
 

@@ -28,21 +28,25 @@ p { margin: .3rem 0 1.2rem; } small, .faint { color: var(--faint); font-weight: 
 svg { width: 100%; height: auto; border: 1px solid var(--line); border-radius: .5rem; }
 .card { background: var(--card); border-left: 4px solid var(--shade); border-radius: .3rem; padding: 1rem 1.2rem;
   margin: 1rem 0; }
-ol { margin: 0; padding-left: 1.4rem; } b { color: var(--shade); font-weight: 600; }
+ol { margin: 0; padding-left: 1.4rem; } ol + p { margin: .3rem 0 0 1.4rem; }
+b { color: var(--shade); font-weight: 600; }
 """
 
 
 def save_sense_page(found: SenseMap, path: Path, *, lang: str) -> None:
     """Write the map and its groups; ``lang`` is that of the sentences."""
     ways = "one way" if len(found.groups) == 1 else f"{len(found.groups)} ways"
+    count = f"{found.total:,} occurrence{'s' if found.total != 1 else ''}"
+    if found.total != len(found.occurrences):
+        count += f", {len(found.occurrences)} of them on the map"
     cards = "\n".join(_card(group, number) for number, group in enumerate(found.groups))
     page = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(found.word)}: polyseme</title><style>{STYLE}</style></head>\n<body>"
-        f'<h1 lang="{escape(lang)}">{escape(found.word)}</h1><p class="faint">{found.total:,} occurrences, '
-        f"{len(found.occurrences)} on the map, used in {ways}. Point at one to read it: occurrences whose neighbours "
-        f'expect the same words lie together.</p>\n{_map(found)}\n<div lang="{escape(lang)}">{cards}</div>\n'
+        f'<h1 lang="{escape(lang)}">{escape(found.word)}</h1><p class="faint">{count}, used in {ways}. '
+        f"Uses in similar contexts lie close together. Point at one to read its sentence.</p>\n{_map(found)}\n"
+        f'<div lang="{escape(lang)}">{cards}</div>\n'
         "</body></html>\n"
     )
     with replace_when_complete(path) as file:
@@ -50,13 +54,14 @@ def save_sense_page(found: SenseMap, path: Path, *, lang: str) -> None:
 
 
 def _card(group: SenseGroup, number: int) -> str:
-    shown = list({one.marked: one for one in group.occurrences}.values())[:SHOWN]
-    items = "".join(f"<li>{_marked(one)}</li>" for one in shown)
+    each = list({one.marked: one for one in group.occurrences}.values())
+    items = "".join(f"<li>{_marked(one)}</li>" for one in each[:SHOWN])
+    more = f'<p class="faint">and {len(each) - SHOWN:,} more</p>' if len(each) > SHOWN else ""
     names = " · ".join(group.names) or f"group {number + 1}"
     beside = escape(f", beside {', '.join(group.around)}") if group.around else ""
     return (
         f'<div class="card" style="--shade: {_colour(number)}"><h2>{escape(names)} '
-        f"<small>{group.share:.0%}{beside}</small></h2><ol>{items}</ol></div>"
+        f"<small>{group.share:.0%}{beside}</small></h2><ol>{items}</ol>{more}</div>"
     )
 
 

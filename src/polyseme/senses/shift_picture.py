@@ -35,8 +35,12 @@ def _draw(figure: Any, found: Shift) -> None:
         right.text(1.02, y, " · ".join(came.names[:NAMES]), va="center", fontsize=9, color=FAINT)
     left.set_yticks(range(len(words)), [word.word for word in words])
     left.invert_yaxis()
-    left.set_title("Distance of uses before and after\n(bar: by chance)", loc="left", fontsize=10)
-    right.set_title("Share of each sense: before (pale), after\nand the sense that grew", loc="left", fontsize=10)
+    left.set_title(
+        "Distance between uses before and after\n(with 95 % interval; grey bar: by chance)", loc="left", fontsize=10
+    )
+    right.set_title(
+        "Share of each sense before (pale) and after,\nand the sense that grew most", loc="left", fontsize=10
+    )
     right.set_xlim(0, 1.6)
     right.set_xticks([])
     for axes in (left, right):

@@ -75,11 +75,10 @@ def word_shift(
 
 def compare_samples(elmo: Elmo, word: str, before: WordSample, after: WordSample, *, seed: int = 0) -> WordShift:
     """A word whose occurrences are there. InputError where there are too few."""
-    for which, sample in (("before", before), ("after", after)):
+    for which, sample in (("first", before), ("second", after)):
         if len(sample.kept) < LEAST_USES:
-            raise InputError(
-                f"the word {word!r} occurs {sample.total} times in the text {which}, but {LEAST_USES} are needed"
-            )
+            found = f"{sample.total or 'no'} use{'s' if sample.total != 1 else ''}"
+            raise InputError(f"the word {word!r} has {found} in the {which} text; at least {LEAST_USES} are needed")
     occurrences = [*before.kept, *after.kept]
     uses, similarity, labels, called = group_uses(elmo, word, places_of(occurrences))
     count = len(before.kept)

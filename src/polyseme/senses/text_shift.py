@@ -141,9 +141,11 @@ def _begin(folder: Path, description: ShiftDescription, *, resume: bool, overwri
             raise JobError(f"{folder} cannot be continued: {problem}; delete it") from None
         refuse_other(earlier, description, what=f"another comparison was begun in {folder}", remedy="delete it")
         return
-    if path.exists() and not (folder / RESULT).exists() and not overwrite:
+    #: Nothing was kept: there was no word to compare, and the next call may name some.
+    untouched = path.exists() and [one.name for one in folder.iterdir()] == [DESCRIPTION]
+    if path.exists() and not untouched and not (folder / RESULT).exists() and not overwrite:
         raise JobError(f"the comparison {folder} was started; continue with --resume, or delete it to start over")
-    if not (overwrite and path.exists()):
+    if not (untouched or (overwrite and path.exists())):
         refuse_existing(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.json"):
