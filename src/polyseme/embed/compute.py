@@ -84,12 +84,16 @@ def compute_parts(
     *,
     limits: WindowLimits,
     on_window: Callable[[Done], None],
+    on_records: Callable[[list[Record]], None] | None = None,
 ) -> None:
-    """Encode the share of the documents and write the parts that are not in ``folder`` yet."""
+    """Encode the share of the documents and write the parts that are not in ``folder`` yet.
+
+    ``on_records`` gets the records of every window, in a thread that may wait there.
+    """
     existing = find_parts(folder)
     first = read_trailer(existing[-1]).next if existing else (0, 0)
     passages = read_passages(documents, elmo.split, shard=shard, start=first)
-    write = _Parts(folder, len(existing), first, RecordMaker(options))
+    write = _Parts(folder, len(existing), first, RecordMaker(options), on_records)
     done = Done()
     # One thread writes and flushes a window while the next is encoded; never more than one waits.
     with ThreadPoolExecutor(1, thread_name_prefix="polyseme-parts") as thread:
@@ -151,17 +155,27 @@ def _stands_before(position: Position, passage: Passage) -> bool:
 class _Parts:
     """Writes window after window; a part has its name when its last window is written."""
 
-    def __init__(self, folder: Path, number: int, first: Position, make_records: RecordMaker) -> None:
-        self._folder, self._number, self._first, self._make_records = folder, number, first, make_records
+    def __init__(
+        self,
+        folder: Path,
+        number: int,
+        first: Position,
+        make_records: RecordMaker,
+        on_records: Callable[[list[Record]], None] | None = None,
+    ) -> None:
+        self._folder, self._number, self._first = folder, number, first
+        self._make_records, self._on_records = make_records, on_records
         self._writer: PartWriter | None = None
         self._done = Done()
 
     def __call__(self, window: Window, encoded: list[tuple[Passage, Floats]]) -> None:
         if self._writer is None:
             self._writer = PartWriter(part_path(self._folder, self._number))
-        for passage, layers in encoded:
-            for record in self._make_records(passage, layers):
-                self._writer.add(record)
+        records = [record for passage, layers in encoded for record in self._make_records(passage, layers)]
+        for record in records:
+            self._writer.add(record)
+        if self._on_records is not None:
+            self._on_records(records)
         self._done = Done(self._done.sentences + len(encoded), self._done.tokens + _tokens(window))
         if window.ends_part:
             self._writer.finish(self._first, window.next, self._done.sentences, self._done.tokens)

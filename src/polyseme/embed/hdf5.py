@@ -30,6 +30,7 @@ from polyseme.errors import InputError
 from polyseme.formats.hdf5_file import Disk, walk_hdf5, written_hdf5
 from polyseme.formats.hdf5_structure import Structure, TextReader, open_structure
 
+IN_ONE_PASS = True
 #: A file that promises more than this many times its own size is not made of vectors.
 LARGEST_EXPANSION = 1000
 _INDEX = "sentence_to_index"

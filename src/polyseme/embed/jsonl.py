@@ -15,6 +15,8 @@ import numpy as np
 from polyseme.embed.records import Contents, Record, describe, from_description
 from polyseme.errors import InputError
 
+IN_ONE_PASS = True
+
 
 def write(path: Path, contents: Contents) -> None:
     with path.open("wb") as file:

@@ -19,6 +19,7 @@ from polyseme.embed.records import Contents, Record, describe
 from polyseme.errors import InputError
 from polyseme.jobs.atomic import replace_when_complete
 
+IN_ONE_PASS = False  # the number of rows stands before them
 _JOB = b'{"polyseme":'
 
 

@@ -29,6 +29,8 @@ from numpy.lib import format as npy
 from polyseme.embed.records import Contents, Record, as_array, describe, from_description, rows_of
 from polyseme.errors import InputError
 
+IN_ONE_PASS = False  # the number of rows stands before them
+
 
 def write(path: Path, contents: Contents) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:

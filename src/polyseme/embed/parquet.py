@@ -28,6 +28,7 @@ try:
 except ImportError:
     raise MissingExtra("the Parquet format", "files") from None
 
+IN_ONE_PASS = True
 _OWN = ("document", "id", "source", "sentence", "start", "text", "tokens", "shape")
 _TAKEN = {*_OWN, "offsets", "values", "position", "word", "begin", "end"}
 _TYPES: dict[Kind, Any] = {
