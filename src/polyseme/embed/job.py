@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from polyseme.embed.assembly import Summary, assemble, is_result_of
 from polyseme.embed.beside import FileBeside
-from polyseme.embed.compute import Done, WindowLimits, compute_parts, keep_all_or_nothing, repair_parts
+from polyseme.embed.compute import KEPT_TOKENS, Done, WindowLimits, compute_parts, keep_all_or_nothing, repair_parts
 from polyseme.embed.description import Description, Options, Shard, Survey, size_of, survey
 from polyseme.embed.parts import (
     COMPLETE,
@@ -208,7 +208,7 @@ def _compute(
         work.reach(read[0], tokens=done.tokens)
 
     limits = limits or WindowLimits.for_model(elmo, options)
-    with working("embedding", description.characters, progress) as work:
+    with elmo.engine.keeping_tokens(KEPT_TOKENS), working("embedding", description.characters, progress) as work:
         if elmo.state == "carry":
             keep_all_or_nothing(folder)
             elmo.forget()

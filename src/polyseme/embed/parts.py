@@ -22,7 +22,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from polyseme.embed.description import Position
-from polyseme.embed.records import Record, describe, from_description, rows_of
+from polyseme.embed.records import BUFFER_BYTES, Record, describe, from_description, rows_of
 from polyseme.errors import JobError
 from polyseme.jobs.atomic import partial_path, put_in_place
 from polyseme.jobs.manifests import measure_piece, write_manifest
@@ -51,7 +51,7 @@ class PartWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.records = self.rows = self._checksum = 0
-        self._file: IO[bytes] = partial_path(path).open("wb", buffering=1 << 20)
+        self._file: IO[bytes] = partial_path(path).open("wb", buffering=BUFFER_BYTES)
 
     def add(self, record: Record) -> None:
         values = np.ascontiguousarray(record.values)

@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from polyseme.errors import ConfigError, InputError, PolysemeError
 from polyseme.mixing import mix_weights, mixed
 
+#: What a file that is being written gathers: large writes take the system a fraction of what small ones do.
+BUFFER_BYTES = 1 << 20
+
 Layers = Literal["all", "top", "average", "sum"]
 Floats = NDArray[np.floating[Any]]
 Kind = Literal["truth", "whole", "number", "text"]
