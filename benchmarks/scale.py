@@ -48,9 +48,9 @@ MACHINES = (1, 2, 4, 8, 16)
 def run_turn(model: str, text: str, title: str, precision: str) -> None:
     """One job in this process, by one thread; prints CPU seconds of its parts, and bytes."""
     from polyseme.elmo import Elmo
+    from polyseme.embed.assembly import assemble
     from polyseme.embed.description import Options, Shard, survey
     from polyseme.embed.job import embed_files
-    from polyseme.embed.parts import assemble
     from polyseme.engine.pool import Pool
 
     elmo = Elmo.from_pretrained(model, lang="whitespace", threads=1, precision=precision)  # type: ignore[arg-type]

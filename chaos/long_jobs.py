@@ -82,9 +82,10 @@ def _embed(place: Path, out: Path) -> None:
 
 
 def _shard_and_merge(place: Path, out: Path) -> None:
+    from polyseme.embed.assembly import assemble
     from polyseme.embed.description import Shard
     from polyseme.embed.job import embed_files
-    from polyseme.embed.parts import COMPLETE, assemble, parts_folder
+    from polyseme.embed.parts import COMPLETE, parts_folder
 
     if out.exists() and not parts_folder(out).exists():
         return

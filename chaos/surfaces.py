@@ -133,7 +133,7 @@ def _parts(folder: Path) -> None:
 
 
 def _merge(folder: Path) -> object:
-    from polyseme.embed.parts import assemble
+    from polyseme.embed.assembly import assemble
 
     return assemble(folder / "out.npz")
 

@@ -14,10 +14,11 @@ import polyseme
 from helpers.small_corpora import small_recipe
 from helpers.tiny_models import tiny_elmo
 from polyseme import Elmo
+from polyseme.embed.assembly import assemble
 from polyseme.embed.compute import WindowLimits
 from polyseme.embed.description import Shard
 from polyseme.embed.job import embed_files
-from polyseme.embed.parts import assemble, parts_folder
+from polyseme.embed.parts import parts_folder
 from polyseme.embed.records import read
 from polyseme.errors import JobError
 from polyseme.index.vector_index import Index

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, islice
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any, Protocol
 from unicodedata import name
 
@@ -182,7 +182,7 @@ class PreparedText:
 
     def encoding(self, layers: list[Floats], config: BiLMConfig, mix: tuple[float, ...]) -> Encoding:
         """``layers``: of each sentence [L+1, N+2, W], boundaries included."""
-        nothing, size = np.zeros((config.layers + 1, 0, config.width), np.float32), config.projection
+        size = config.projection
         inside = [one[:, 1:-1] for one in layers]
         edges = [np.concatenate([one[-1, 0, :size], one[-1, -1, size:]]) for one in layers]
         placed = None
@@ -191,6 +191,7 @@ class PreparedText:
             around = [place_words(one, held, size) for one, held in zip(layers, counts, strict=True)]
             inside = [pool_units(one, held) for one, held in zip(inside, counts, strict=True)]
             placed = np.concatenate(around)
+        nothing = np.zeros((config.layers + 1, 0, config.width), np.float32) if len(inside) != 1 else inside[0]
         return Encoding(
             text=self.text,
             tokens=list(chain.from_iterable(self.sentences)),
@@ -226,6 +227,12 @@ class Preparation:
         tokens = checked_sentence(item)
         self._warn_of_script(" ".join(tokens[:LETTERS]))
         return self._as_units(" ".join(tokens), [tokens], joined_offsets(tokens))
+
+    def part_all(self, sentences: Sequence[Sequence[str]]) -> list[PartedWords | None]:
+        """`part` for each sentence, with the warning that `prepare` would give."""
+        for tokens in sentences:
+            self._warn_of_script(" ".join(tokens[:LETTERS]))
+        return [self.part(tokens) for tokens in sentences]
 
     def split(self, text: str) -> list[Sentence]:
         """The sentences of a text, each with its tokens and their offsets."""
@@ -268,5 +275,4 @@ def offset_array(sentences: Iterable[Sequence[tuple[int, int]]]) -> npt.NDArray[
 
 def bounds_of(sentences: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
     """The first token of each sentence and its end, counted over the whole text."""
-    ends = np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64).tolist()
-    return list(zip([0, *ends[:-1]], ends, strict=False))
+    return list(pairwise(accumulate(map(len, sentences), initial=0)))

@@ -58,7 +58,7 @@ def test_shares_are_disjoint_and_complete(documents: list[Document], count: int)
 
 def test_tokens_keep_their_own_spaces() -> None:
     (passage,) = passages([Document("x", None, [["New York", "is"]], "f")])
-    assert (passage.whole, passage.offsets) == ("New York is", [(0, 8), (9, 11)])
+    assert (passage.whole, passage.offsets.tolist()) == ("New York is", [[0, 8], [9, 11]])
 
 
 def test_a_share_is_written_i_of_n() -> None:

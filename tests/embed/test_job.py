@@ -15,11 +15,12 @@ from helpers.paths import FIXTURES, needs
 from helpers.tiny_models import tiny_elmo
 from polyseme.elmo import Elmo
 from polyseme.embed import about, read
+from polyseme.embed.assembly import assemble
 from polyseme.embed.compute import WindowLimits
 from polyseme.embed.description import Options, Shard
 from polyseme.embed.estimate import estimate
 from polyseme.embed.job import embed_files
-from polyseme.embed.parts import LOCK, assemble, parts_folder
+from polyseme.embed.parts import LOCK, parts_folder
 from polyseme.errors import ConfigError, InputError, JobError
 from polyseme.jobs.atomic import exclusive
 from polyseme.jobs.progress import Progress

@@ -15,10 +15,11 @@ import pytest
 
 from helpers.damage import flip_bit
 from helpers.tiny_models import tiny_elmo, tiny_model
+from polyseme.embed.assembly import assemble
 from polyseme.embed.compute import WindowLimits
 from polyseme.embed.description import Options, Shard
 from polyseme.embed.job import embed_files
-from polyseme.embed.parts import assemble, parts_folder
+from polyseme.embed.parts import parts_folder
 from polyseme.errors import JobError
 from polyseme.formats.native import save_native
 

@@ -13,9 +13,10 @@ from helpers.damage import flip_bit
 from helpers.refusals import refused
 from helpers.small_corpora import random_text, small_corpus
 from helpers.tiny_models import tiny_elmo
+from polyseme.embed.assembly import assemble
 from polyseme.embed.description import Shard
 from polyseme.embed.job import embed_files
-from polyseme.embed.parts import assemble, parts_folder
+from polyseme.embed.parts import parts_folder
 from polyseme.index.vector_index import Index
 from polyseme.nn.run_file import read_run_file, save_run_file
 from polyseme.pretrain.corpus.corpus import open_corpus

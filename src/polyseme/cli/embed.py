@@ -29,9 +29,9 @@ from polyseme.cli.options import (
 
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
+    from polyseme.embed.assembly import Summary
     from polyseme.embed.description import Options, Shard
     from polyseme.embed.estimate import Estimate
-    from polyseme.embed.parts import Summary
 
 
 def embed(
@@ -271,7 +271,7 @@ def _next(out: Path) -> str:
 
 
 def _merge(out: Path, inputs: list[str] | None, *, overwrite: bool, quiet: bool) -> None:
-    from polyseme.embed.parts import assemble
+    from polyseme.embed.assembly import assemble
 
     if inputs:
         raise typer.BadParameter("--merge takes no inputs, only --out FILE", param_hint="FILE")

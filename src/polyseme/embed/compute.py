@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyseme.embed.description import Options, Passage, Position, Shard, read_passages
+from polyseme.embed.description import Offsets, Options, Passage, Position, Shard, read_passages
 from polyseme.embed.parts import COMPLETE, PartWriter, find_parts, part_path, read_trailer, whole_trailer
 from polyseme.embed.records import Floats, Record, choose_layers
 from polyseme.errors import InputError
@@ -30,6 +30,8 @@ _WINDOW_BYTES = 64 << 20  # of layers that the engine returns at once
 _WINDOW_TOKENS = 4096  # more gave no more speed (2048 gave 15 % less)
 _PART_BYTES = 128 << 20
 _PART_TOKENS = 65_536  # seconds to a minute of work: what a kill can cost
+#: Tokens whose vectors are kept: with more, memory would grow with the input for hours; all of them gain 2 % in speed.
+KEPT_TOKENS = 16_384
 _SCAN_TOKENS = 1 << 20  # of a part in which hardly a sentence has a target word
 
 
@@ -84,12 +86,16 @@ def compute_parts(
     *,
     limits: WindowLimits,
     on_window: Callable[[Done], None],
+    on_records: Callable[[list[Record]], None] | None = None,
 ) -> None:
-    """Encode the share of the documents and write the parts that are not in ``folder`` yet."""
+    """Encode the share of the documents and write the parts that are not in ``folder`` yet.
+
+    ``on_records`` gets the records of every window, in a thread that may wait there.
+    """
     existing = find_parts(folder)
     first = read_trailer(existing[-1]).next if existing else (0, 0)
     passages = read_passages(documents, elmo.split, shard=shard, start=first)
-    write = _Parts(folder, len(existing), first, RecordMaker(options))
+    write = _Parts(folder, len(existing), first, RecordMaker(options), on_records)
     done = Done()
     # One thread writes and flushes a window while the next is encoded; never more than one waits.
     with ThreadPoolExecutor(1, thread_name_prefix="polyseme-parts") as thread:
@@ -100,7 +106,7 @@ def compute_parts(
                 if written is not None:
                     written.result()
                 written = thread.submit(write, window, encoded)
-                done = Done(done.sentences + len(encoded), done.tokens + _tokens(window))
+                done = Done(done.sentences + len(window.passages), done.tokens + _tokens(window))
                 on_window(done)
             if written is not None:
                 written.result()
@@ -151,18 +157,31 @@ def _stands_before(position: Position, passage: Passage) -> bool:
 class _Parts:
     """Writes window after window; a part has its name when its last window is written."""
 
-    def __init__(self, folder: Path, number: int, first: Position, make_records: RecordMaker) -> None:
-        self._folder, self._number, self._first, self._make_records = folder, number, first, make_records
+    def __init__(
+        self,
+        folder: Path,
+        number: int,
+        first: Position,
+        make_records: RecordMaker,
+        on_records: Callable[[list[Record]], None] | None = None,
+    ) -> None:
+        self._folder, self._number, self._first = folder, number, first
+        self._make_records, self._on_records = make_records, on_records
         self._writer: PartWriter | None = None
         self._done = Done()
 
     def __call__(self, window: Window, encoded: list[tuple[Passage, Floats]]) -> None:
+        """``encoded`` is empty afterwards, so that nobody holds its layers longer than they are needed."""
+        sentences = len(encoded)
         if self._writer is None:
             self._writer = PartWriter(part_path(self._folder, self._number))
-        for passage, layers in encoded:
-            for record in self._make_records(passage, layers):
-                self._writer.add(record)
-        self._done = Done(self._done.sentences + len(encoded), self._done.tokens + _tokens(window))
+        records = [record for passage, layers in encoded for record in self._make_records(passage, layers)]
+        encoded.clear()
+        for record in records:
+            self._writer.add(record)
+        if self._on_records is not None:
+            self._on_records(records)
+        self._done = Done(self._done.sentences + sentences, self._done.tokens + _tokens(window))
         if window.ends_part:
             self._writer.finish(self._first, window.next, self._done.sentences, self._done.tokens)
             self._number, self._first, self._writer, self._done = self._number + 1, window.next, None, Done()
@@ -203,8 +222,7 @@ def plan_windows(passages: Iterator[Passage], options: Options, limits: WindowLi
 
 def encode_window(elmo: Elmo, window: Window) -> Iterator[tuple[Passage, Floats]]:
     """Each sentence with its layers [L+1, N, W]."""
-    encodings = elmo.encode_tokens([passage.tokens for passage in window.passages])
-    return ((passage, encoding.layers) for passage, encoding in zip(window.passages, encodings, strict=True))
+    return zip(window.passages, elmo.layers_of([passage.tokens for passage in window.passages]), strict=True)
 
 
 def _tokens(window: Window) -> int:
@@ -224,15 +242,15 @@ class RecordMaker:
     options: Options
     _sum: Floats | None = None  # [L+1, W], float64: the order of the sentences is the only order there is
     _tokens: list[str] = field(default_factory=list)
-    _offsets: list[tuple[int, int]] = field(default_factory=list)
+    _offsets: list[Offsets] = field(default_factory=list)
 
     def __call__(self, passage: Passage, layers: Floats) -> Iterator[Record]:
         if self.options.pool:
             yield from self._pool(passage, layers)
             return
         values = self._values(layers)
-        begin, end = (passage.offsets[0][0], passage.offsets[-1][1]) if passage.offsets else (0, 0)
-        text, offsets = passage.whole[begin:end], _pairs(passage.offsets) - begin
+        begin, end = passage.bounds
+        text, offsets = passage.whole[begin:end], passage.offsets - np.int32(begin)
         if not self.options.words:
             yield self._record(passage, begin, text, passage.tokens, offsets, values)
             return
@@ -244,10 +262,10 @@ class RecordMaker:
         total = layers.sum(axis=1, dtype=np.float64)  # [L+1, W]
         self._sum = total if self._sum is None else self._sum + total
         self._tokens += passage.tokens
-        self._offsets += passage.offsets
+        self._offsets.append(passage.offsets)
         if passage.is_last:
             mean = self._sum / max(len(self._tokens), 1)  # nothing has the mean 0
-            tokens, offsets = self._tokens, _pairs(self._offsets)
+            tokens, offsets = self._tokens, np.concatenate(self._offsets)
             self._sum, self._tokens, self._offsets = None, [], []
             yield self._record(passage, 0, passage.whole, tokens, offsets, self._values(mean))
 
@@ -267,7 +285,7 @@ class RecordMaker:
         start: int,
         text: str,
         tokens: list[str],
-        offsets: np.ndarray[tuple[int, int], np.dtype[np.int32]],
+        offsets: Offsets,
         values: Floats,
         position: int | None = None,
     ) -> Record:
@@ -285,7 +303,3 @@ class RecordMaker:
             position=position,
             kept=passage.document.kept,
         )
-
-
-def _pairs(offsets: list[tuple[int, int]]) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    return np.array(offsets, np.int32).reshape(-1, 2)

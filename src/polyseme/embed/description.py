@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from dataclasses import field as dataclass_field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polyseme.embed.records import Kind, Layers, joint_kind
 from polyseme.errors import ConfigError, InputError, JobError
@@ -26,6 +30,7 @@ CARRIED_BATCH = 64  # sentences, as AllenNLP's command has them unless told
 Dtype = Literal["float32", "float16"]
 Position = tuple[int, int]  # (document, sentence): the next to be done
 Split = Callable[[str], list[Sentence]]
+Offsets = NDArray[np.int32]  # [N, 2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +168,13 @@ class Passage:
     whole: str  # the document's text; for tokenised input its tokens with spaces between
     sentence: int
     tokens: list[str]
-    offsets: list[tuple[int, int]]  # into the whole text
+    offsets: Offsets = dataclass_field(compare=False)  # into the whole text
     is_last: bool  # of its document
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Where the sentence begins and ends in the whole text."""
+        return (int(self.offsets[0, 0]), int(self.offsets[-1, 1])) if len(self.offsets) else (0, 0)
 
     @property
     def next(self) -> Position:
@@ -191,9 +201,14 @@ def _split_document(number: int, document: Document, split: Split) -> list[Passa
     sentences = sentences or [Sentence([], [])]
     last = len(sentences) - 1
     return [
-        Passage(document, number, whole, index, sentence.tokens, sentence.offsets, index == last)
+        Passage(document, number, whole, index, sentence.tokens, _pairs(sentence.offsets), index == last)
         for index, sentence in enumerate(sentences)
     ]
+
+
+def _pairs(offsets: list[tuple[int, int]]) -> Offsets:
+    """As an array: thousands of tuples that wait for their window would keep the garbage collector busy."""
+    return np.fromiter(chain.from_iterable(offsets), np.int32, 2 * len(offsets)).reshape(-1, 2)
 
 
 def _lay_out(sentences: list[list[str]]) -> tuple[str, list[Sentence]]:

@@ -30,6 +30,7 @@ from polyseme.errors import InputError
 from polyseme.formats.hdf5_file import Disk, walk_hdf5, written_hdf5
 from polyseme.formats.hdf5_structure import Structure, TextReader, open_structure
 
+IN_ONE_PASS = True
 #: A file that promises more than this many times its own size is not made of vectors.
 LARGEST_EXPANSION = 1000
 _INDEX = "sentence_to_index"
@@ -88,15 +89,27 @@ class _RecordWriter:
         self._with_groups.set_char_encoding(h5t.CSET_UTF8)
         self._string = h5t.py_create(h5py.string_dtype(), logical=True)
         self._scalar = h5s.create(h5s.SCALAR)
+        self._kinds: dict[np.dtype[Any], h5t.TypeID] = {}
+        self._spaces: dict[tuple[int, ...], h5s.SpaceID] = {}  # of every shape so far: a sentence has few lengths
 
     def __call__(self, key: str, record: Record) -> None:
         values = np.ascontiguousarray(record.values)
-        kind, space = h5t.py_create(values.dtype), h5s.create_simple(values.shape)
+        kind, space = self._kind(values.dtype), self._space(values.shape)
         dataset = h5d.create(self._file, key.encode(), kind, space, self._without_times, self._with_groups)
         if values.size:
             dataset.write(h5s.ALL, h5s.ALL, values)
         attribute = h5a.create(dataset, b"record", self._string, self._scalar)
         attribute.write(np.array(describe(record), dtype=object))
+
+    def _kind(self, dtype: np.dtype[Any]) -> h5t.TypeID:
+        if dtype not in self._kinds:
+            self._kinds[dtype] = h5t.py_create(dtype)
+        return self._kinds[dtype]
+
+    def _space(self, shape: tuple[int, ...]) -> h5s.SpaceID:
+        if shape not in self._spaces:
+            self._spaces[shape] = h5s.create_simple(shape)
+        return self._spaces[shape]
 
 
 def read(path: Path) -> Iterator[Record]:

@@ -3,9 +3,11 @@
     FILE.parts/1-of-1/job.json        what the job does: inputs with their digests, model, options
     FILE.parts/1-of-1/000000.part …   what is finished, each part complete or not there
     FILE.parts/1-of-1/complete.json   nothing more will come
-    FILE.partial → FILE               put together from the parts, which are then removed
+    FILE.parts/1-of-1/FILE.partial    the file, as far as it is written; it becomes FILE when it is complete
+    FILE.partial → FILE               of a resumed job: put together from the parts
 
-Several machines (``shard``) each fill a folder of their own; `assemble` puts them together.
+At the end the parts are removed. Several machines (``shard``) each fill a folder of their own; `assemble` puts them
+together.
 """
 
 from __future__ import annotations
@@ -18,23 +20,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyseme.embed.compute import Done, WindowLimits, compute_parts, keep_all_or_nothing, repair_parts
+from polyseme.embed.assembly import Summary, assemble, is_result_of
+from polyseme.embed.beside import FileBeside
+from polyseme.embed.compute import KEPT_TOKENS, Done, WindowLimits, compute_parts, keep_all_or_nothing, repair_parts
 from polyseme.embed.description import Description, Options, Shard, Survey, size_of, survey
 from polyseme.embed.parts import (
     COMPLETE,
     DESCRIPTION,
     LOCK,
-    Summary,
-    assemble,
     find_parts,
-    is_result_of,
     mark_complete,
     parts_folder,
+    read_trailer,
     whole_trailer,
 )
 from polyseme.embed.records import output_format
 from polyseme.errors import ConfigError, InputError, JobError
-from polyseme.jobs.atomic import delete_folder, exclusive, raise_if_disk_full, refuse_existing, replace_when_complete
+from polyseme.jobs.atomic import (
+    delete_folder,
+    exclusive,
+    partial_path,
+    raise_if_disk_full,
+    refuse_existing,
+    replace_when_complete,
+)
 from polyseme.jobs.manifests import describe_input, refuse_other, write_manifest
 from polyseme.jobs.progress import Report, working
 from polyseme.text.lines import STDIN
@@ -74,6 +83,7 @@ def embed_files(
     if STDIN in sources and shard.count > 1:
         raise ConfigError("standard input cannot be shared between processes; give files")
     folder = parts_folder(out) / shard.name
+    summary: Summary | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with (
@@ -88,7 +98,7 @@ def embed_files(
             finished = resume and _is_finished(out, description, folder)
             if not finished:
                 write_manifest(folder / DESCRIPTION, description)
-                _compute(files, elmo, description, shard, folder, limits, progress)
+                summary = _compute(files, elmo, description, shard, out, limits, progress)
     except OSError as error:
         raise_if_disk_full(error, folder, "make room and continue with --resume; what is finished is safe")
         raise
@@ -96,9 +106,9 @@ def embed_files(
         for empty in (folder, folder.parent):
             with suppress(OSError):
                 empty.rmdir()
-    if finished:
+    if finished or summary is not None:
         delete_folder(folder.parent)
-        return None
+        return summary
     return assemble(out, overwrite=True) if shard.count == 1 else None
 
 
@@ -184,12 +194,15 @@ def _compute(
     elmo: Elmo,
     description: Description,
     shard: Shard,
-    folder: Path,
+    out: Path,
     limits: WindowLimits | None,
     progress: Report | None,
-) -> None:
-    """Everything that is not in ``folder`` yet, or is damaged there, up to its mark of completeness."""
-    options, read = description.options, [0]
+) -> Summary | None:
+    """Everything that is not in the folder of the share yet, or is damaged there, up to its mark of completeness.
+
+    A job that begins here writes its file too, if the format allows; then the file is there when this returns.
+    """
+    options, read, folder = description.options, [0], parts_folder(out) / shard.name
 
     def documents() -> Iterator[Document]:
         names = {file: source for source, file in files.items()}
@@ -201,13 +214,36 @@ def _compute(
         work.reach(read[0], tokens=done.tokens)
 
     limits = limits or WindowLimits.for_model(elmo, options)
-    with working("embedding", description.characters, progress) as work:
+    with elmo.engine.keeping_tokens(KEPT_TOKENS), working("embedding", description.characters, progress) as work:
         if elmo.state == "carry":
             keep_all_or_nothing(folder)
             elmo.forget()
         else:
             repair_parts(documents, elmo, options, shard, folder, limits)
-        if not (folder / COMPLETE).exists():
-            read[0] = 0
-            compute_parts(documents(), elmo, options, shard, folder, limits=limits, on_window=tell)
+        if (folder / COMPLETE).exists():
+            return None
+        read[0] = 0
+        with _file_beside(out, description, shard, folder) as beside:
+            on_records = beside.add if beside is not None else None
+            compute_parts(
+                documents(), elmo, options, shard, folder, limits=limits, on_window=tell, on_records=on_records
+            )
             mark_complete(folder)
+            if beside is None:
+                return None
+            beside.finish()
+            return Summary.of(out, description, [read_trailer(path) for path in find_parts(folder)])
+
+
+@contextmanager
+def _file_beside(out: Path, description: Description, shard: Shard, folder: Path) -> Iterator[FileBeside | None]:
+    """The file of a job that has no parts yet; None where it is put together from the parts at the end."""
+    if shard.count > 1 or find_parts(folder) or not output_format(out).in_one_pass:
+        partial_path(folder / out.name).unlink(missing_ok=True)  # what a killed run left
+        yield None
+        return
+    beside = FileBeside(out, folder, description.about())
+    try:
+        yield beside
+    finally:
+        beside.abandon()

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from polyseme.embed.records import Contents, Record, describe, from_description
+from polyseme.embed.records import BUFFER_BYTES, Contents, Record, describe, from_description
 from polyseme.errors import InputError
+
+IN_ONE_PASS = True
 
 
 def write(path: Path, contents: Contents) -> None:
-    with path.open("wb") as file:
+    with path.open("wb", buffering=BUFFER_BYTES) as file:
         for record in contents.records():
             file.write(line_of(record))
 

@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.embed.npz import read_matrix, write_matrix
-from polyseme.embed.records import Contents, Record, describe
+from polyseme.embed.records import BUFFER_BYTES, Contents, Record, describe
 from polyseme.errors import InputError
 from polyseme.jobs.atomic import replace_when_complete
 
+IN_ONE_PASS = False  # the number of rows stands before them
 _JOB = b'{"polyseme":'
 
 
 def write(path: Path, contents: Contents) -> None:
     """``path`` may still have the name of an unfinished file; the list beside it is complete before the matrix is."""
-    with path.open("wb") as file:
+    with path.open("wb", buffering=BUFFER_BYTES) as file:
         write_matrix(file, contents)
     with replace_when_complete(_beside(path)) as lines:
         for record in contents.headers():

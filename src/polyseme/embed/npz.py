@@ -21,17 +21,22 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.lib import format as npy
 
-from polyseme.embed.records import Contents, Record, as_array, describe, from_description, rows_of
+from polyseme.embed.records import BUFFER_BYTES, Contents, Record, as_array, describe, from_description, rows_of
 from polyseme.errors import InputError
+
+IN_ONE_PASS = False  # the number of rows stands before them
 
 
 def write(path: Path, contents: Contents) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    with (
+        path.open("wb", buffering=BUFFER_BYTES) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
+    ):
         with _member(archive, "vectors.npy") as member:
             starts = write_matrix(member, contents)
         _put(archive, "starts", np.frombuffer(starts, np.int64).astype("<i8"))
@@ -55,7 +60,7 @@ def write_matrix(file: IO[bytes], contents: Contents) -> array[int]:
         if not begun:
             write_npy_header(file, (contents.rows, *rows.shape[1:]), rows.dtype)
             begun = True
-        file.write(rows.tobytes())
+        file.write(cast(Any, np.ascontiguousarray(rows).reshape(-1).view(np.uint8)).data)
         starts.append(starts[-1] + len(rows))
     if not begun:
         write_npy_header(file, (0,), np.dtype(contents.about["dtype"]))

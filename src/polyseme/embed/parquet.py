@@ -27,6 +27,7 @@ with needing("the Parquet format", "files"):
     import pyarrow
     import pyarrow.parquet
 
+IN_ONE_PASS = True
 _OWN = ("document", "id", "source", "sentence", "start", "text", "tokens", "shape")
 _TAKEN = {*_OWN, "offsets", "values", "position", "word", "begin", "end"}
 _TYPES: dict[Kind, Any] = {

@@ -16,9 +16,10 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyseme.embed.assembly import Summary, assemble
 from polyseme.embed.description import Options, Shard
 from polyseme.embed.job import embed_files, is_finished, refuse_unfinished
-from polyseme.embed.parts import Summary, assemble, parts_folder
+from polyseme.embed.parts import parts_folder
 from polyseme.engine.pool import check_threads
 from polyseme.errors import ConfigError, JobError
 from polyseme.jobs.atomic import refuse_existing

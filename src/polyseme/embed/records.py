@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from polyseme.errors import ConfigError, InputError, PolysemeError
 from polyseme.mixing import mix_weights, mixed
 
+#: What a file that is being written gathers: large writes take the system a fraction of what small ones do.
+BUFFER_BYTES = 1 << 20
+
 Layers = Literal["all", "top", "average", "sum"]
 Floats = NDArray[np.floating[Any]]
 Kind = Literal["truth", "whole", "number", "text"]
@@ -52,7 +55,7 @@ class Record:
     has_layers: bool  # whether the first axis of values are the layers
     position: int | None = None  # of the target word among the tokens
     kept: Mapping[str, Any] = field(default_factory=dict)  # columns of the input that went along, by name
-    described: str | None = field(default=None, compare=False, repr=False)  # all but the values, where it was read
+    described: str | None = field(default=None, compare=False, repr=False)  # all but the values, once it is known
 
     @property
     def layers(self) -> Floats:
@@ -84,7 +87,9 @@ def describe(record: Record) -> str:
     fields["offsets"] = record.offsets.ravel().tolist()
     if record.kept:
         fields["kept"] = dict(record.kept)
-    return _compact.encode(fields)
+    described = _compact.encode(fields)
+    object.__setattr__(record, "described", described)  # a part and the file beside it both ask
+    return described
 
 
 def from_description(described: str | bytes, values: Floats) -> Record:
@@ -141,11 +146,15 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """One format: ``write(path, contents)``, ``read(path)``, and ``about(path)``: the job that wrote it, or None."""
+    """One format: ``write(path, contents)``, ``read(path)``, and ``about(path)``: the job that wrote it, or None.
+
+    ``in_one_pass``: all that ``write`` takes of the contents are the records, once.
+    """
 
     write: Callable[[Path, Contents], None]
     read: Callable[[Path], Iterator[Record]]
     about: Callable[[Path], dict[str, Any] | None]
+    in_one_pass: bool
 
 
 def output_format(path: Path) -> OutputFormat:
@@ -154,7 +163,7 @@ def output_format(path: Path) -> OutputFormat:
     if name is None:
         raise ConfigError(f"{path} has the suffix {path.suffix or 'none'!r}; expected one of {', '.join(_FORMATS)}")
     module = import_module(name)
-    return OutputFormat(module.write, module.read, module.about)
+    return OutputFormat(module.write, module.read, module.about, module.IN_ONE_PASS)
 
 
 def read(path: str | Path) -> Iterator[Record]:

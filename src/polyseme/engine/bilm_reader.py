@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -201,6 +202,10 @@ class BiLMReader(ABC):
         """The same, and the state after each sentence."""
         final = ReadingState.zero(self.config, len(sentences))
         return self._checked(ReadingRequest(sentences, start, final, keep_boundaries, progress)), final
+
+    def keeping_tokens(self, most: int) -> AbstractContextManager[None]:
+        """Within the block, the vectors of at most so many tokens are kept for later calls, if any are kept at all."""
+        return nullcontext()
 
     def _checked(self, request: ReadingRequest) -> list[Floats]:
         layers = self._read(request)

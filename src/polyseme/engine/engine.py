@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from itertools import accumulate
 from typing import Any
@@ -84,6 +84,14 @@ class Engine(BiLMReader):
     def cache(self) -> CacheStats:
         """Hits, misses and size of the table of token vectors."""
         return self._rows.stats
+
+    @contextmanager
+    def keeping_tokens(self, most: int) -> Iterator[None]:
+        before, self._rows.limit = self._rows.limit, min(most, self._rows.limit)
+        try:
+            yield
+        finally:
+            self._rows.limit = before
 
     def encode_words(self, words: Sequence[str]) -> Floats:
         """Words → [V, D], what the token encoder makes of each; nothing is kept."""

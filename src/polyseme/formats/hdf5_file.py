@@ -21,10 +21,11 @@ from polyseme.formats.arrays import Array, ArrayFile, Floats
 from polyseme.formats.hdf5_structure import SIGNATURE, open_structure
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 DEEPEST = 64  # groups within each other; weights have six
 MOST_OBJECTS = 1_000_000
+GATHERED_BYTES = 1 << 20  # of a file that is written
 
 
 @contextmanager
@@ -104,7 +105,10 @@ def walk_hdf5(
 
 
 class Disk(io.FileIO):
-    """A file that keeps a failed write to itself until it is asked.
+    """A new file that gathers small writes, and keeps a failed one to itself until it is asked.
+
+    HDF5 writes an array, then a few hundred bytes about it, then the next one: three calls of the system for each. What
+    it writes at the file's end is gathered here, so that the system gets a megabyte at a time.
 
     HDF5 cannot close a file that it cannot write to: on a full disk the process crashed (HDF5 2.0.0). So HDF5
     is told that all is well, and the error is raised beside it.
@@ -112,32 +116,93 @@ class Disk(io.FileIO):
 
     failure: OSError | None = None
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "w+b")
+        self._held = memoryview(bytearray(GATHERED_BYTES))
+        self._begin = self._filled = 0  # the place in the file of what is held, and how much that is
+        self._at = 0  # where the next read or write begins
+        self._end = 0  # of what has been given to the system
+
     def write(self, data: ReadableBuffer) -> int:
         rest = memoryview(data).cast("B")
-        size = len(rest)
-        try:
-            while rest and self.failure is None:
-                rest = rest[super().write(rest) :]
-        except OSError as error:
-            self.failure = error
+        size, first = len(rest), self._at - self._begin
+        if first + size <= 0:  # before what is held
+            self._give(rest, self._at)
+        else:
+            is_last = self._begin + self._filled >= self._end
+            if first < 0 or first + size > GATHERED_BYTES or (first > self._filled and not is_last):
+                self.flush()
+                self._begin, first = self._at, 0
+            if size > GATHERED_BYTES:
+                self._give(rest, self._at)
+            else:
+                self._hold(rest, first)
+        self._at += size
         return size
 
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_SET:
+            self._at = offset
+        else:
+            self.flush()
+            self._at = super().seek(offset, whence)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        self.flush()
+        super().seek(self._at)
+        count = super().readinto(buffer) or 0
+        self._at += count
+        return count
+
     def truncate(self, size: int | None = None) -> int:
+        self.flush()
         try:
             return super().truncate(size)
         except OSError as error:
             self.failure = self.failure or error
             return size or 0
 
+    def flush(self) -> None:
+        if self._filled:
+            held, self._filled = self._held[: self._filled], 0
+            self._give(held, self._begin)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.flush()
+        super().close()
+
     def raise_if_failed(self) -> None:
         if self.failure is not None:
             raise self.failure
+
+    def _hold(self, data: memoryview, first: int) -> None:
+        if first > self._filled:  # nobody has written there yet, so the file would be zero there
+            self._held[self._filled : first] = bytes(first - self._filled)
+        self._held[first : first + len(data)] = data
+        self._filled = max(self._filled, first + len(data))
+
+    def _give(self, data: memoryview, place: int) -> None:
+        """To the system, unless that has failed before."""
+        self._end = max(self._end, place + len(data))
+        try:
+            if self.failure is None:
+                super().seek(place)
+            while data and self.failure is None:
+                data = data[super().write(data) :]
+        except OSError as error:
+            self.failure = error
 
 
 @contextmanager
 def written_hdf5(path: Path, libver: str | None = None) -> Iterator[tuple[h5py.File, Disk]]:
     """A new file, and the disk behind it, which can be asked on the way; a write that failed is raised in the end."""
-    with Disk(path, "w+b") as disk:
+    with Disk(path) as disk:
         with h5py.File(disk, "w", libver=libver) as file:
             yield file, disk
+        disk.flush()
         disk.raise_if_failed()

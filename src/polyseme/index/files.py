@@ -242,11 +242,11 @@ def read_words(folder: Path, contents: IndexContents) -> list[str]:
 
 
 def _line(passage: Passage) -> bytes:
-    begin, end = passage.offsets[0][0], passage.offsets[-1][1]
+    begin, end = passage.bounds
     told = {
         "text": passage.whole[begin:end],
         "tokens": passage.tokens,
-        "offsets": [place - begin for span in passage.offsets for place in span],
+        "offsets": (passage.offsets - begin).ravel().tolist(),
         "source": passage.document.source,
         "document": passage.document.id,
         "sentence": passage.sentence,
