@@ -20,6 +20,7 @@ class Served:
     ranges: bool = True  #: whether pieces can be asked for
     tag: str | None = '"v1"'
     breaks_after: int | None = None  #: bytes of an answer, then the connection is closed
+    stalls_after: int | None = None  #: bytes of an answer, then nothing more comes until the client has gone
     promises: int | None = None  #: the size that is told, where it is a lie
     sends_length: bool = True
     status: int = 200
@@ -107,13 +108,16 @@ def serving(files: Mapping[str, Served]) -> Iterator[tuple[str, list[Asked]]]:
             self.end_headers()
 
         def _body(self, served: Served, start: int) -> None:
-            stop = served.size if served.breaks_after is None else min(served.size, start + served.breaks_after)
+            most = served.breaks_after or served.stalls_after
+            stop = served.size if most is None else min(served.size, start + most)
             for number, block in enumerate(served.blocks(start, stop)):
                 if number == 1 and served.silent_for:
                     time.sleep(served.silent_for)
                 self.wfile.write(block)
                 time.sleep(served.pause)
             self.wfile.flush()
+            if served.stalls_after is not None and stop < served.size:
+                self.rfile.read(1)
             self.close_connection = True
 
         def log_message(self, *args: object) -> None:

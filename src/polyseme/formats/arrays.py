@@ -172,4 +172,4 @@ def check_plausible(config: BiLMConfig) -> None:
 
 def widened(bits: npt.NDArray[Any]) -> Floats:
     """The bits as 16-bit numbers → the same values as float32."""
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)

@@ -54,7 +54,7 @@ def push_to_hub(model: StoredModel, hub_id: str, *, private: bool = False, dtype
             save_native(model, folder, dtype)
             (folder / README).write_text(card_text(model, hub_id), encoding="utf-8")
             api.create_repo(hub_id, private=private, exist_ok=True)
-            return str(api.upload_folder(repo_id=hub_id, folder_path=folder))
+            return api.upload_folder(repo_id=hub_id, folder_path=folder).commit_url
     except (HfHubHTTPError, OfflineModeIsEnabled, OSError, ValueError) as error:
         raise FormatError(f"the model could not be pushed to {hub_id}: {_reason(error)}") from None
 

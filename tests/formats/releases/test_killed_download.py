@@ -35,11 +35,11 @@ pytestmark = signals
 
 def test_a_download_that_is_killed_twenty_times(home: Path) -> None:
     content = random.Random(0).randbytes(6 << 20)
-    served = Served(content, pause=0.005)
+    served = Served(content, stalls_after=len(content) // (KILLS + 2))
     with serving({"/file.bin": served}) as (address, asked):
         list_releases(home, {"name": "big", "sources": [{"file.bin": f"{address}/file.bin"}]})
         kill_again_and_again([sys.executable, "-c", LIGHT], home, len(content))
-        served.pause = 0.0
+        served.stalls_after = None
         subprocess.run([sys.executable, "-c", LIGHT], check=True, capture_output=True, timeout=PATIENCE)
     assert (home / "releases" / "big" / "model" / "file.bin").read_bytes() == content
     check_what_was_asked(asked, len(content))
@@ -54,9 +54,11 @@ def test_the_original_model_killed_twenty_times(home: Path, tmp_path: Path) -> N
     size = files["weights.hdf5"].stat().st_size
     assert size > 374e6
     command = [sys.executable, "-m", "polyseme", "pull", "big"]
-    with serving({f"/{name}": Served(path, pause=0.0005) for name, path in files.items()}) as (address, asked):
+    served = {f"/{name}": Served(path, stalls_after=size // (KILLS + 2)) for name, path in files.items()}
+    with serving(served) as (address, asked):
         list_releases(home, {"name": "big", "sources": [{name: f"{address}/{name}" for name in files}]})
         kill_again_and_again(command, home, size)
+        served["/weights.hdf5"].stalls_after = None
         subprocess.run(command, check=True, capture_output=True, timeout=600)
     (download,) = downloads()
     verify(download)
@@ -65,8 +67,8 @@ def test_the_original_model_killed_twenty_times(home: Path, tmp_path: Path) -> N
 
 
 def kill_again_and_again(command: list[str], home: Path, size: int) -> None:
-    """Start it so often; each time, when a little more of the file is here, kill it."""
-    least = size // (KILLS + 5)
+    """Start it so often; each time, when a little more of the file is here, kill it. More does not come."""
+    least = size // (KILLS + 10)
     for _ in range(KILLS):
         before = here(home)
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
