@@ -116,8 +116,8 @@ def _may_hold(document: Document, wanted: Iterable[str]) -> bool:
 
 
 def _occurrence(passage: Passage, row: int, position: int) -> Occurrence:
-    begin, end = passage.offsets[0][0], passage.offsets[-1][1]
-    first, last = passage.offsets[position]
+    begin, end = passage.bounds
+    first, last = passage.offsets[position].tolist()
     return Occurrence(
         row=row,
         text=passage.whole[begin:end],
