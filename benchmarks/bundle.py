@@ -66,7 +66,8 @@ NOTES = {
     },
     "ko": {
         "changed": "the budget was 110 million units until 28 million had been seen, and 36 million after that; at "
-        "that point the learning rate fell from 0.0035 to 0.0006"
+        "that point the learning rate fell from 0.0035 to 0.0006; over the last 35 million it rose to 0.003 and fell "
+        "to almost zero (that run was planned for 64 million units, then for 43 and 35)"
     },
     "zh": {
         "widened": "the first 30 million tokens were read by a model with vectors of 256 numbers, which was widened to "
