@@ -1,8 +1,8 @@
-"""A text on its way into a model: checked at the door, split into sentences of tokens, waiting for what the model says.
+"""A text on its way into a model: checked, split into sentences of tokens, and later joined with the model's layers.
 
-People hand in a list, a tuple, a numpy array, a pandas or polars column. A target word is marked in its sentence with
-brackets: "Live in the [present]." Text in a script that a model has hardly seen is told apart: Chinese read by an
-English model gives vectors that mean nothing.
+Texts may come as a list, a tuple, a numpy array, or a pandas or polars column. A target word is marked with brackets:
+"Live in the [present]." Text in a script that the model has hardly seen gives a warning: the vectors of Chinese read
+by an English model mean nothing.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from polyseme.sentence_reader import card_language
 from polyseme.text.characters import composed
 from polyseme.text.tokenization import Language, PartedWords, Sentence, Units, language_name, part_words, split_text
 
-WORDS = 5000  # of the vocabulary that are looked at: the most frequent ones
-LETTERS = 40  # of a text that are looked at
-FEWEST = 5  # letters that are worth a remark
-HARDLY = 0.001  # of the vocabulary's letters
+WORDS = 5000  # how many words of the vocabulary are examined, the most frequent ones first
+LETTERS = 40  # how many letters of a text are examined
+FEWEST = 5  # a text with fewer letters gets no warning
+HARDLY = 0.001  # a script with a smaller share of the vocabulary's letters is hardly seen
 _MARKED = re.compile(r"\[([^\[\]]+)\]")
 
 
 @lru_cache(maxsize=65536)
 def script_of(character: str) -> str | None:
-    """ "LATIN", "HANGUL", "HAN" …; None for what is no letter."""
+    """ "LATIN", "HANGUL", "HAN" …; None for anything but a letter."""
     first = name(character, "").split(" ", 1)[0].split("-")[0] if character.isalpha() else ""
     return "HAN" if first in ("CJK", "IDEOGRAPHIC") else first or None
 
 
 class Familiar:
-    """The scripts of a model's vocabulary, and how much of it each is."""
+    """The scripts of a model's vocabulary, and the share of each."""
 
     def __init__(self, words: Iterable[str]) -> None:
         counts = Counter(script for word in islice(words, WORDS) for script in map(script_of, word) if script)
@@ -51,7 +51,7 @@ class Familiar:
         self.scripts = {script for script, count in counts.items() if count >= HARDLY * total}
 
     def stranger(self, text: str) -> str | None:
-        """The script that most letters at the beginning of a text have, if the model has hardly seen it."""
+        """The script of most letters at the beginning of a text, if the model has hardly seen it."""
         if not self.scripts:
             return None
         found = islice((script for script in map(script_of, composed(text[: 20 * LETTERS])) if script), LETTERS)
@@ -70,22 +70,22 @@ class TextColumn(Protocol):
     def to_list(self) -> list[Any]: ...
 
 
-#: A text, or a sentence that is split into tokens already.
+#: A text, or a sentence already split into tokens.
 Item = str | Sequence[str]
 Texts = list[str] | tuple[str, ...] | npt.NDArray[Any] | TextColumn
 
 
 def checked_list(items: object, what: str) -> list[Any]:
-    """The items as a list; InputError for what is no list of ``what``."""
+    """The items as a list; InputError if they are not a list of ``what``."""
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise InputError(f"a list of {what} was expected, but {shown(items)} is of type {type(items).__name__}")
-    if hasattr(items, "columns"):  # a table, which would give the names of its columns
+    if hasattr(items, "columns"):  # iterating over a table would give its column names
         raise InputError(f"a list of {what} was expected, but a {type(items).__name__} was given; give one column")
     return list(items)
 
 
 def checked_text(text: object) -> str:
-    """A text is a string; numpy's strings become plain ones."""
+    """The text as a plain string, also if it is numpy's; InputError for anything else."""
     if isinstance(text, str):
         return str(text)
     if text is None or (isinstance(text, float | np.floating) and np.isnan(text)) or type(text).__name__ == "NAType":
@@ -94,7 +94,7 @@ def checked_text(text: object) -> str:
 
 
 def checked_sentence(sentence: object) -> list[str]:
-    """A sentence is a sequence of tokens, and a token a string."""
+    """The sentence as a list of tokens; InputError unless it is a sequence of strings."""
     if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
         raise InputError(
             f"a sentence should be a list of tokens, but {shown(sentence)} is of type {type(sentence).__name__}; "
@@ -113,13 +113,13 @@ def checked_sentence(sentence: object) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """A value for a message, cut where it is long."""
+    """A value as shown in a message, cut if it is long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "…"
 
 
 def read_target(text: str) -> tuple[str, tuple[int, int] | None]:
-    """The text without the brackets, and where the marked words stand in it; None where nothing is marked.
+    """The text without the brackets, and the span of the marked words in it, or None if nothing is marked.
 
     >>> read_target("Live in the [present].")
     ('Live in the present.', (12, 19))
@@ -138,7 +138,7 @@ def read_target(text: str) -> tuple[str, tuple[int, int] | None]:
 
 
 def split_at_target(text: str) -> tuple[str, str, str]:
-    """What stands before the marked words, these, and what stands behind them; nothing is marked: all is before them.
+    """The text before the marked words, the words, and the text after them; without a mark, all of it is before.
 
     >>> split_at_target("Live in the [present].")
     ('Live in the ', 'present', '.')
@@ -154,12 +154,12 @@ class UnfamiliarScript(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """One input, split. Its tokens may be words that the model reads in smaller units."""
+    """One input, split into tokens; these may be words that the model reads as several smaller units."""
 
     text: str
     sentences: list[Sequence[str]]
     offsets: npt.NDArray[np.int64]  # [N, 2]
-    parted: list[PartedWords] | None = None  # of each sentence, where its tokens are words and the model reads units
+    parted: list[PartedWords] | None = None  # of each sentence, if its tokens are words and the model reads units
 
     @property
     def units(self) -> list[Sequence[str]]:
@@ -168,16 +168,16 @@ class PreparedText:
 
     @property
     def unit_offsets(self) -> npt.NDArray[np.int64]:
-        """Where each unit stands in the text. [U, 2]"""
+        """The offsets of each unit in the text. [U, 2]"""
         return self.offsets if self.parted is None else offset_array(one.offsets for one in self.parted)
 
     @property
     def positions(self) -> int:
-        """What the model reads, boundaries included."""
+        """How many positions the model reads, boundaries included."""
         return sum(len(units) + 2 for units in self.units)
 
     def encoding(self, layers: list[Floats], config: BiLMConfig, mix: tuple[float, ...]) -> Encoding:
-        """``layers``: of each sentence [L+1, N+2, W], boundaries included."""
+        """The encoding from the ``layers`` of each sentence [L+1, N+2, W], boundaries included."""
         nothing, size = np.zeros((config.layers + 1, 0, config.width), np.float32), config.projection
         inside = [one[:, 1:-1] for one in layers]
         edges = [np.concatenate([one[-1, 0, :size], one[-1, -1, size:]]) for one in layers]
@@ -201,7 +201,7 @@ class PreparedText:
 
 
 class Preparation:
-    """How a model reads text: split by the rules of ``lang``, into its own units where these are smaller than words."""
+    """How a model reads text: split by the rules of ``lang``, and into its own units if it reads parts of words."""
 
     def __init__(self, stored: StoredModel, lang: Language) -> None:
         self.language, self.lang = lang, language_name(lang)
@@ -209,10 +209,10 @@ class Preparation:
         self._reads_units = bool(stored.card.get("unit"))
         self._words = stored.vocabulary.words if stored.vocabulary is not None else ()
         self._name = stored.card.get("name") or "the model"
-        self._warned = False  # of a script that the model has hardly seen
+        self._warned = False  # about a script that the model has hardly seen
 
     def prepare(self, item: Item) -> PreparedText:
-        """A text, or a sentence that is split into tokens already, as the model reads it."""
+        """A text, or a sentence already split into tokens, as the model reads it."""
         if isinstance(item, str) or not isinstance(item, Iterable):
             text = checked_text(item)
             self._warn_of_script(text)
@@ -231,7 +231,7 @@ class Preparation:
         return [Sentence(Units(sentence.tokens), sentence.offsets) for sentence in sentences]
 
     def part(self, tokens: Sequence[str]) -> PartedWords | None:
-        """The units inside tokens that were not split by this model, if it reads units that are smaller than words."""
+        """The units inside tokens that this model did not split, if it reads units smaller than words."""
         if not self._reads_units or isinstance(tokens, Units):
             return None
         return part_words(tokens, self._own_language)
@@ -245,12 +245,12 @@ class Preparation:
         return Familiar(self._words)
 
     def _warn_of_script(self, text: str) -> None:
-        """Say once that a text is in a script that the model has hardly seen."""
+        """Warn once if a text is in a script that the model has hardly seen."""
         if self._warned or not (script := self._familiar.stranger(text)):
             return
         self._warned = True
         warnings.warn(
-            f"{self._name} has hardly seen the script of this text ({script}), so its vectors mean little; take a "
+            f"{self._name} has hardly seen the script of this text ({script}), so its vectors mean little; use a "
             "model of that language",
             UnfamiliarScript,
             stacklevel=2,
@@ -263,6 +263,6 @@ def offset_array(sentences: Iterable[Sequence[tuple[int, int]]]) -> npt.NDArray[
 
 
 def bounds_of(sentences: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """The first token of each sentence and its end, counted over the whole text."""
+    """[start, end) of each sentence, in tokens of the whole text."""
     ends = np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64).tolist()
     return list(zip([0, *ends[:-1]], ends, strict=False))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from polyseme.index.vector_index import Index, Neighbour
 
-_AROUND = 60  #: characters that are shown on either side of a word
+_AROUND = 60  #: characters shown on either side of a word
 
 
 def neighbours(
@@ -54,7 +54,7 @@ def neighbours(
 ) -> None:
     """Find words in an indexed text that are used like the one in brackets, nearest first.
 
-    By word and by place every vector of the index is compared. In a pipe: tab-separated lines.
+    With --by word or place, every vector of the index is compared. In a pipe: tab-separated lines.
 
     Examples:
 
@@ -126,7 +126,7 @@ def _print_table(found: list[Neighbour]) -> None:
 
 
 def _shown(one: Neighbour) -> Text:
-    """The sentence with the word in colour; a long one is cut on both sides of it."""
+    """The sentence with the word in colour; a long sentence is cut on both sides."""
     from rich.text import Text
 
     begin, end = one.span

@@ -1,4 +1,4 @@
-"""polyseme senses: what a word means in a text, in groups of like uses."""
+"""polyseme senses: what a word means in a text, as groups of similar uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from polyseme.elmo import Elmo
     from polyseme.senses.sense_map import SenseMap
 
-#: Sentences of a group that are shown, and characters on either side of the word.
+#: Sentences shown for each group, and characters shown on either side of the word.
 SHOWN, AROUND = 3, 50
 
 
