@@ -74,7 +74,7 @@ def train(
     finetune_bilm: Annotated[bool | None, typer.Option(help="Train the biLM together with the task.")] = None,
     adapt_bilm: Annotated[
         int,
-        typer.Option(help="First fine-tune the biLM on the task's training text, in N passes.", metavar="N"),
+        typer.Option(help="Passes of fine-tuning the biLM on the task's training text first.", metavar="PASSES"),
     ] = 0,
     model: Annotated[
         str | None,
