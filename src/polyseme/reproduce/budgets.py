@@ -1,4 +1,4 @@
-"""What a reproduction may cost: minutes, a night on two cores, or what the paper took."""
+"""Budgets of a reproduction: minutes, a night on two cores, or as much as the paper."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ FIVE_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval201
 
 @dataclass(frozen=True, slots=True)
 class ReportBudget:
-    """Sizes of everything that is trained and read; None and 0 are for all there is."""
+    """How much is trained and read; None and 0 mean everything."""
 
     name: BudgetName
     about: str
-    preset: str  #: of the tasks: "cpu" or "paper"
-    seeds: Mapping[str, int]  #: runs of a task; one unless given
-    seconds: Mapping[str, float]  #: of one run of a task on two cores, roughly
-    shares: tuple[float, ...]  #: of the training data, in Figure 1
-    small_share_seeds: int = 1  #: runs at least on a tenth of the data and less: there luck is large, and time small
-    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  #: of a task's preset
+    preset: str  #: preset of the tasks: "cpu" or "paper"
+    seeds: Mapping[str, int]  #: number of runs per task; 1 by default
+    seconds: Mapping[str, float]  #: rough time of one run of a task on two cores
+    shares: tuple[float, ...]  #: shares of the training data, for Figure 1
+    small_share_seeds: int = 1  #: fewest runs on a tenth of the data or less, where luck matters most
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  #: changes to a task's preset
     dev_examples: int = 0
     test: bool = True  #: whether test sets are read
     treebank_sentences: int | None = None
@@ -30,7 +30,7 @@ class ReportBudget:
     semcor_sentences: int | None = None
     sense_sets: tuple[str, ...] = FIVE_SETS
     held_out_tokens: int | None = None
-    indexed_words: int = 1_000_000  #: of the text whose words are neighbours
+    indexed_words: int = 1_000_000  #: words of text to search for neighbours
 
     def seeds_of(self, task: str, share: float = 1.0) -> range:
         count = self.seeds.get(task, 1)
@@ -58,7 +58,7 @@ QUICK = ReportBudget(
     probe_steps=400,
     semcor_sentences=4000,
     sense_sets=("semeval2007",),
-    held_out_tokens=1 << 16,  # text is read in windows of so many
+    held_out_tokens=1 << 16,  # text is read in windows of this many
     indexed_words=100_000,
 )
 CPU = ReportBudget(

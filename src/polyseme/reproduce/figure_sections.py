@@ -24,10 +24,10 @@ from polyseme.reproduce.paper import EXAMPLES, TITLES, TRAINED_ON, layer_title
 from polyseme.reproduce.plots import draw_samples, draw_weights
 
 Figures = Mapping[str, Any]
-#: By place the shares of the layers in each run.
+#: Place → the shares of the layers in each run.
 Weights = Mapping[str, Sequence[Sequence[float]]]
 
-#: A weight that is ahead by less is ahead of none: the weights of NER differ as much between seeds.
+#: Smaller differences between weights are ignored: the weights of NER differ as much between seeds.
 MARGIN = 0.02
 
 
@@ -56,7 +56,7 @@ def figure_1(figures: Figures) -> Section:
 
 
 def figure_2(figures: Figures) -> Section:
-    """What the mixes have learned."""
+    """The weights that the mixes have learned."""
     learned = {task: found for task in figures if (found := learned_weights(row_of(figures, task)))}
     rows = [
         [TITLES[task], place, *(shown(layer) for layer in zip(*shares, strict=True))]
@@ -83,7 +83,7 @@ def figure_2(figures: Figures) -> Section:
 
 
 def learned_weights(row: Figures) -> dict[str, list[list[float]]]:
-    """By place (input, output) the shares of the layers in each run."""
+    """Place (input, output) → the shares of the layers in each run."""
     runs = done(row.get("runs"))
     places = [place for place in ("input", "output") if runs and place in runs[0]["mixes"]]
     return {place: [run["mixes"][place]["shares"] for run in runs] for place in places}
@@ -98,7 +98,7 @@ def _favours_the_first(places: Weights) -> Verdict | None:
 
 
 def _is_more_even_at_the_output(places: Weights) -> Verdict | None:
-    """Whether the largest and the smallest weight are closer there."""
+    """Whether the largest and the smallest weight are closer at the output."""
     if not {"input", "output"} <= places.keys():
         return None
     at_input, at_output = (max(means) - min(means) for means in map(means_of, (places["input"], places["output"])))
@@ -112,7 +112,7 @@ def _is_ahead(difference: float) -> Verdict:
 
 
 def _all_data(task: str, row: Figures) -> str | None:
-    """How many examples 100 % are, beside those of the paper's set where it is known."""
+    """How many examples 100 % are, with those of the paper's data set if known."""
     runs = done(row["baseline"][-1]["runs"]) + done(row["elmo"][-1]["runs"])
     if not runs or row["baseline"][-1]["share"] < 1:
         return None
@@ -121,7 +121,7 @@ def _all_data(task: str, row: Figures) -> str | None:
 
 
 def _enough_data(title: str, row: Figures) -> str | None:
-    """The smallest share with which ELMo reaches the baseline with everything; None until every share is run."""
+    """The smallest share with which ELMo reaches the baseline on all data; None until every share has been run."""
     whole = scores(row["baseline"][-1]["runs"])
     reached_by = [(one["share"], scores(one["runs"])) for one in row["elmo"]]
     if not whole or not all(found for _, found in reached_by):
@@ -137,7 +137,7 @@ def _enough_data(title: str, row: Figures) -> str | None:
 
 
 def _enough_epochs(title: str, row: Figures) -> str | None:
-    """The epoch after which ELMo is as good as the baseline at its best, both on all data."""
+    """The epoch after which ELMo matches the baseline's best score, both on all data."""
     baseline, elmo = (done(row[name][-1]["runs"]) for name in ("baseline", "elmo"))
     if not baseline or not elmo:
         return None

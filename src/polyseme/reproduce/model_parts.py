@@ -1,4 +1,4 @@
-"""Tables 4 to 6, and what is beside the paper, as trees of measurements of a frozen model."""
+"""Tables 4 to 6, and parts that the paper does not have, as trees of measurements of a frozen model."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.treebank import TagColumn
 
 COVE = "CoVe"
-#: Vectors for the words of some sentences.
+#: A function from sentences to vectors for their words.
 Source = Callable[[Iterable[Sequence[str]]], FrozenVectors]
 
 
 def table_4(bench: Bench) -> Tree:
-    """Nearest neighbours in a text, of words everywhere and in their sentences."""
+    """Nearest neighbours in a text, of words by themselves and in their sentences."""
     files = find_texts(bench.data, TEXTS)
     if isinstance(files, Missing):
         return files
@@ -102,7 +102,7 @@ def table_6(bench: Bench) -> Tree:
 
 
 def perplexity(bench: Bench) -> Tree:
-    """Forward and backward, with the full softmax, each sentence from where the model starts."""
+    """Forward and backward perplexity with the full softmax, each sentence from the model's own initial state."""
     stored = bench.elmo.stored
     if stored.softmax is None or stored.vocabulary is None:
         return Missing("the model has no softmax, so it gives no probabilities")
@@ -126,7 +126,7 @@ def perplexity(bench: Bench) -> Tree:
 
 
 def senses(bench: Bench) -> Tree:
-    """How far two senses of a word lie apart, layer by layer, in the words that come with polyseme."""
+    """How far apart two senses of a word are, layer by layer, for the bundled words."""
     return _measurement(
         "ambiguous words",
         {"model": bench.elmo.identity, "lang": "en", "sentences": sha256_of(SENSES)},
@@ -136,7 +136,7 @@ def senses(bench: Bench) -> Tree:
 
 
 def languages(bench: Bench) -> Tree:
-    """Universal parts of speech: the model of the report for English, the bundled ones for Korean and Chinese."""
+    """Universal parts of speech: the report's model for English, the bundled models for Korean and Chinese."""
     rows: dict[str, Any] = {}
     for lang in ("en", "ko", "zh"):
         found = find_treebank(bench.data, lang)
@@ -160,7 +160,7 @@ def languages(bench: Bench) -> Tree:
 
 
 def _kinds_of_vectors(bench: Bench) -> dict[str, tuple[Any, Source]]:
-    """By title: what tells them apart, and how they are had."""
+    """Title → what identifies the vectors, and a function that computes them."""
     kinds: dict[str, tuple[Any, Source]] = {"static": (bench.static_key, partial(TableVectors.load, bench.static))}
     if (digest := bench.cove_digest) is not None:
         kinds[COVE] = ([digest, bench.static_key], partial(_cove, bench))
@@ -169,12 +169,12 @@ def _kinds_of_vectors(bench: Bench) -> dict[str, tuple[Any, Source]]:
 
 
 def _cove(bench: Bench, sentences: Iterable[Sequence[str]]) -> FrozenVectors:
-    assert bench.cove is not None  # else nothing is measured with it
+    assert bench.cove is not None  # otherwise nothing is measured with CoVe
     return CoVeVectors.load(bench.cove, TableVectors.load(bench.static, sentences))
 
 
 def _if_given(bench: Bench, title: str, measurement: Measurement) -> Tree:
-    """Without its weights, what was measured with CoVe before keeps its place, and nothing more can be measured."""
+    """The measurement; without CoVe's weights, those of CoVe are kept if already made, and missing if not."""
     if title != COVE or bench.cove is not None or bench.shelf.record(measurement) is not None:
         return measurement
     return Missing("the weights of CoVe are not given (--cove)")

@@ -1,4 +1,4 @@
-"""Tables 4 to 6 and what is beside the paper, from the figures of the frozen model."""
+"""Sections on Tables 4 to 6, and on parts that the paper does not have, from the figures of the frozen model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _places(figures: Figures) -> list[Table]:
 
 
 def _in_common(figures: Figures) -> str | None:
-    """How many of the nearest places the sentences of a word share: none where its senses are told apart."""
+    """How many nearest places the sentences of a word share: none if its senses are distinguished."""
     by_word: dict[str, list[set[str]]] = {}
     for asked in figures.get("biLM") or ():
         word = re.search(r"\[(.*?)\]", asked["question"])
@@ -130,7 +130,7 @@ def table_6(figures: Figures) -> Section:
 
 
 def perplexity(figures: Figures) -> Section:
-    """How well the model predicts text it has not seen."""
+    """How well the model predicts unseen text."""
     blocks: list[Block] = []
     if "forward" in figures:
         row = [figures["text"], *(f"{figures[key]:.1f}" for key in ("forward", "backward", "average"))]
@@ -146,7 +146,7 @@ def perplexity(figures: Figures) -> Section:
 
 
 def senses(figures: Figures) -> Section:
-    """How far two senses of a word lie apart."""
+    """How far apart two senses of a word are."""
     blocks: list[Block] = []
     if "layers" in figures:
         rows = [
@@ -188,7 +188,7 @@ def languages(figures: Figures) -> Section:
 
 
 def _against_most_frequent(rows: Figures, layer: int) -> str | None:
-    """For which languages a layer knows more than the words without their context."""
+    """For which languages a layer beats the words without their context."""
     verdicts: dict[str, Verdict | None] = {}
     for lang, row in rows.items():
         split = "test" if row["biLM"]["test"] else "dev"
@@ -240,7 +240,7 @@ def _beside(ours: Mapping[str, Sequence[float | None]], theirs: Mapping[str, flo
 
 
 def _column(ours: Mapping[str, Sequence[float | None]], column: int) -> dict[str, float]:
-    """One column of our figures, where it is there."""
+    """One column of our figures, without missing values."""
     found = {name: values[column] for name, values in ours.items() if values}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -251,12 +251,12 @@ def _last(total: Mapping[str, float]) -> str:
 
 
 def _ahead(total: Mapping[str, float], first: str, second: str) -> float | None:
-    """By how much one row is higher than another."""
+    """The difference between two rows."""
     return total[first] - total[second] if first in total and second in total else None
 
 
 def _against_the_paper(total: Mapping[str, float]) -> str | None:
-    """By how much each layer is behind the paper's, on the same words."""
+    """The difference between each layer and the paper's, on the same words."""
     behind = {name: total[name] - theirs for name, theirs in paper.SENSES.items() if name in total and "biLM" in name}
     if not behind:
         return None
@@ -265,7 +265,7 @@ def _against_the_paper(total: Mapping[str, float]) -> str | None:
 
 
 def _few_numbers(total: Mapping[str, float]) -> str | None:
-    """Why static vectors are below the most frequent tag, where they are."""
+    """Why static vectors are below the most frequent tag, if they are."""
     difference = _ahead(total, "static", "most frequent tag")
     if difference is None or difference >= 0:
         return None

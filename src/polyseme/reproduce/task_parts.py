@@ -1,4 +1,4 @@
-"""Tables 1 to 3 and Figures 1 and 2 as trees of task models. They overlap: a model is trained once for all of them."""
+"""Tables 1 to 3 and Figures 1 and 2 as trees of task models. They overlap, and each model is trained only once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polyseme.tasks.inputs import Where
 
 #: In the order of Table 1.
 ALL_TASKS = ("squad", "snli", "srl", "coref", "ner", "sst")
-#: Where ELMo enters in the paper's best models (Tables 1 and 2): as each task's `paper` preset says.
+#: Where ELMo enters in the paper's best models (Tables 1 and 2), from each task's `paper` preset.
 PLACES: dict[str, Where] = {task: find_task(task).presets["paper"].inputs.elmo for task in ALL_TASKS}
 #: Tables 2 and 3 of the paper.
 ABLATED = ("squad", "snli", "srl")
@@ -26,7 +26,7 @@ Grow = Callable[[str, DataFiles], dict[str, Tree]]
 
 
 def table_1(bench: Bench) -> Tree:
-    """Baseline and ELMo with the λ of the task's preset; on test where the budget reads it and there is one."""
+    """Baseline and ELMo with the λ of the task's preset; on test, if there is one and the budget reads it."""
 
     def row(task: str, data: DataFiles) -> dict[str, Tree]:
         penalty = _best_penalty(task, bench.budget.preset)
@@ -42,7 +42,7 @@ def table_1(bench: Bench) -> Tree:
 
 
 def table_2(bench: Bench) -> Tree:
-    """No ELMo, its last layer only, and all layers with a strong and a weak pull towards their mean; on dev."""
+    """No ELMo, its last layer only, and all layers with strong and weak regularisation towards their mean; on dev."""
 
     def row(task: str, data: DataFiles) -> dict[str, Tree]:
         elmo = TaskRun(task, PLACES[task])
@@ -84,12 +84,12 @@ def figure_1(bench: Bench) -> Tree:
 
 
 def figure_2(bench: Bench) -> Tree:
-    """The weights of the layers that a task learns, with ELMo at both ends."""
+    """The layer weights that tasks learn, with ELMo at input and output."""
     return _by_task(bench, ALL_TASKS, lambda task, data: {"runs": _seeds(bench, TaskRun(task, "both"), data)})
 
 
 def is_in_table_1(run: TaskRun, preset: str) -> bool:
-    """Whether Table 1 shows this run, whatever its seed: of all that are trained, only these meet a test set."""
+    """Whether Table 1 shows this run, with any seed: only these runs are scored on a test set."""
     if run.task not in PLACES or run.share < 1:
         return False
     best = (PLACES[run.task], "all", _best_penalty(run.task, preset))
@@ -101,8 +101,8 @@ def _best_penalty(task: str, preset: str) -> float:
 
 
 def _by_task(bench: Bench, tasks: Sequence[str], row: Grow) -> Tree:
-    """A row for each task, with what its scores are and when its runs on all data end at the latest; what has no data
-    says so in its place."""
+    """A row for each task, with its metric and the epoch limit of its runs on all data; a task without data has a
+    message instead."""
     rows: dict[str, Any] = {}
     for task in tasks:
         found = bench.task_data(task)
@@ -117,7 +117,7 @@ def _by_task(bench: Bench, tasks: Sequence[str], row: Grow) -> Tree:
 
 
 def _seeds(bench: Bench, run: TaskRun, data: DataFiles) -> list[Measurement]:
-    """A run with each seed; the same measurement wherever it stands, so on test too if Table 1 shows it."""
+    """A run with each seed; it is the same measurement in every table, so it includes test if Table 1 shows it."""
     budget, conditions = bench.budget, bench.conditions(run.task)
     test = data.test if budget.test and is_in_table_1(run, budget.preset) else None
     seeds = budget.seeds_of(run.task, run.share)

@@ -1,4 +1,4 @@
-"""Tables 1 to 3, from the figures of their task models."""
+"""The sections on Tables 1 to 3, from the figures of their task models."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def table_1(figures: Figures) -> Section:
 
 
 def table_2(figures: Figures) -> Section:
-    """Which layers, and how far their weights may differ."""
+    """Which layers are used, and how freely they are weighted."""
     columns = {"baseline": "baseline", "last": "last layer", "lambda_1": "all, λ = 1", "lambda_0.001": "all, λ = 0.001"}
     found = _found(figures, columns)
     notes = [
@@ -95,7 +95,7 @@ def table_3(figures: Figures) -> Section:
 
 
 def _found(figures: Figures, columns: Mapping[str, str]) -> dict[str, dict[str, list[float]]]:
-    """Scores by task and column, of the paper's tasks."""
+    """Scores by task and column, for the paper's tasks."""
     return {task: {name: scores(row_of(figures, task).get(name)) for name in columns} for task in paper.TABLE_2}
 
 
@@ -122,13 +122,13 @@ def _pairs(
 
 
 def _about(figures: Figures, task: str) -> str:
-    """What the scores of a row are, and on which data."""
+    """The metric of a row, and its data."""
     row = row_of(figures, task)
     return f"{row['metric']}, {row['data']}" if row else NONE
 
 
 def _elmo_at(figures: Figures) -> str | None:
-    """Where ELMo enters, where that is not what a table is about."""
+    """A note on where ELMo enters, for tables that do not compare this."""
     titles = {"both": "input and output", "input": "the input", "output": "the output"}
     tasks = {place: [TITLES[task] for task in figures if row_of(figures, task).get("elmo_at") == place]
              for place in titles}  # fmt: skip
@@ -137,7 +137,7 @@ def _elmo_at(figures: Figures) -> str | None:
 
 
 def _ended(figures: Figures, meaning: str = "") -> str | None:
-    """How many runs ended at their limit of epochs, and how many were best in their last one; what that means."""
+    """How many runs ended at their epoch limit, how many were best in their last epoch, and what that means."""
     runs = [(run, row["epoch_limit"]) for task in figures if "epoch_limit" in (row := row_of(figures, task))
             for run in _trained(row)]  # fmt: skip
     if not runs:
@@ -152,7 +152,7 @@ def _ended(figures: Figures, meaning: str = "") -> str | None:
 
 
 def _trained(tree: Any) -> list[Mapping[str, Any]]:
-    """The results of training runs, anywhere in a row."""
+    """All results of training runs in a row."""
     if isinstance(tree, Mapping):
         return [tree] if "best_epoch" in tree else [run for branch in tree.values() for run in _trained(branch)]
     return [run for branch in tree for run in _trained(branch)] if isinstance(tree, list) else []
@@ -166,7 +166,7 @@ def _gain(baseline: float | None, elmo: float | None) -> tuple[str, str]:
 
 
 def _count(*columns: Sequence[float]) -> str:
-    """Of seeds; from the fewest to the most where they differ."""
+    """The number of seeds; the fewest to the most if columns differ."""
     counts = {len(column) for column in columns if column}
     if not counts:
         return NONE
@@ -179,19 +179,19 @@ def _with_spread(value: float, spread: float | None) -> str:
 
 
 def _digits(value: float) -> int:
-    """Behind the point, as the paper writes it."""
+    """The number of decimals, as the paper writes it."""
     return 1 if round(value, 1) == value else 2
 
 
 def _sets(figures: Figures) -> str | None:
-    """Whose data may be others than the paper's."""
+    """A note on data sets that may differ from the paper's."""
     if not any(row_of(figures, task) for task in figures):
         return None
     return f"{paper.SETS} Scores on other sets, or on parts of these, cannot be compared; gains can, with care."
 
 
 def _trained_on(figures: Figures) -> str | None:
-    """How many examples each task had, beside those of the paper's set where it is known."""
+    """How many examples each task had, with those of the paper's data set if known."""
     runs = {task: row_of(figures, task).get("baseline") for task in TITLES}
     found = {task: run["examples"]["train"] for task, all_of_it in runs.items() for run in done(all_of_it)}
     theirs = {task: f" (in the paper {count:,})" for task, count in paper.TRAINED_ON.items()}
