@@ -1,7 +1,7 @@
-"""HDF5 files: opened without reading them, walked within bounds, and written, also to a disk that runs full.
+"""HDF5 files: opened without being read, walked within bounds, and written safely even if the disk runs full.
 
-libhdf5's own visit looks every group up from the root: 2,000 groups within each other, in a file of 2 MB, take it
-seconds, and twice as many minutes. So arrays are found group by group here.
+libhdf5's own visit looks up every group from the root: 2,000 nested groups, in a file of 2 MB, take seconds, and twice
+as many take minutes. So here arrays are found group by group.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from polyseme.formats.hdf5_structure import SIGNATURE, open_structure
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-DEEPEST = 64  # groups within each other; weights have six
+DEEPEST = 64  # nested groups; weights have six
 MOST_OBJECTS = 1_000_000
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[ArrayFile]:
-    """The arrays of an HDF5 file, by their paths in it; they can be read while the block lasts."""
+    """The arrays of an HDF5 file, by path; they can be read within the block."""
     try:
         with open_structure(path) as structure:
             structure.check_all()
@@ -40,7 +40,7 @@ def open_hdf5(path: Path) -> Iterator[ArrayFile]:
 
 
 def write_hdf5(path: Path, arrays: Mapping[str, Floats]) -> None:
-    """A new HDF5 file with these arrays as float32."""
+    """Write a new HDF5 file with these arrays as float32."""
     with written_hdf5(path) as (file, disk):
         for name, values in arrays.items():
             file.create_dataset(name, data=values)
@@ -75,9 +75,9 @@ def _reason(path: Path, error: Exception) -> str:
 def walk_hdf5(
     file: h5py.File, title: str, *, deepest: int = DEEPEST, check: Callable[[h5py.Group], None] | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """(path, dataset), depth first; links to elsewhere are not followed, so nothing outside the file is reached.
+    """(path, dataset), depth first; links out of the file are not followed.
 
-    ``check`` sees a group before anything is looked up in it.
+    ``check`` is called with each group before anything is looked up in it.
     """
     open_groups: list[tuple[str, h5py.Group, Iterator[str]]] = [("", file, iter(file))]
     seen = 0
@@ -104,10 +104,10 @@ def walk_hdf5(
 
 
 class Disk(io.FileIO):
-    """A file that keeps a failed write to itself until it is asked.
+    """A file that hides a failed write until it is asked.
 
-    HDF5 cannot close a file that it cannot write to: on a full disk the process crashed (HDF5 2.0.0). So HDF5
-    is told that all is well, and the error is raised beside it.
+    HDF5 cannot close a file that it cannot write to: on a full disk the process crashed (HDF5 2.0.0). So HDF5 is told
+    that all is well, and the error is raised separately.
     """
 
     failure: OSError | None = None
@@ -136,7 +136,7 @@ class Disk(io.FileIO):
 
 @contextmanager
 def written_hdf5(path: Path, libver: str | None = None) -> Iterator[tuple[h5py.File, Disk]]:
-    """A new file, and the disk behind it, which can be asked on the way; a write that failed is raised in the end."""
+    """A new file, and the disk behind it, which can be asked for errors; a failed write is raised at the end."""
     with Disk(path, "w+b") as disk:
         with h5py.File(disk, "w", libver=libver) as file:
             yield file, disk

@@ -46,7 +46,7 @@ def adapt_bilm(
     lenient: bool = False,
     skip_bad_lines: bool = False,
 ) -> Adapted:
-    """Fine-tune ``model`` on the text of a task in ``passes`` passes; an unfinished run continues, a finished one is read.
+    """Fine-tune ``model`` on the text of a task in ``passes`` passes; an unfinished run continues, a finished is read.
 
     ``options`` is the options file of HDF5 weights, if it is not beside them; ``elmo`` is the model, if the program has
     already loaded it; ``FileReading`` explains ``lenient`` and ``skip_bad_lines``. A model of units smaller than words
