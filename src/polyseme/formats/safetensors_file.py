@@ -90,9 +90,7 @@ def round_rows(weight: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     """[V, D] → numbers [V, D] and scales [V]"""
     largest = np.abs(weight).max(axis=1, initial=0).astype(np.float32) / np.float32(LARGEST)
     scales = (largest.view(np.uint32) & _KEPT).view(np.float32)
-    scales[scales < np.finfo(np.float32).tiny] = (
-        0  # such a small row is practically zero, and its scale would have too few bits
-    )
+    scales[scales < np.finfo(np.float32).tiny] = 0  # so small a row counts as zero: its scale has too few bits
     factors = np.divide(1, scales, out=np.zeros_like(scales), where=scales > 0, dtype=np.float64)
     return np.rint(weight * factors[:, None]).astype(np.int8), scales
 
