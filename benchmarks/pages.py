@@ -1,4 +1,4 @@
-"""Tables in the documentation, written from result files: what stands between two marks is replaced."""
+"""Write tables in the documentation from result files: the text between two marks is replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fill_in(page: str, name: str, text: str) -> None:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table; numbers to the right."""
+    """A Markdown table with right-aligned numbers."""
     numbers = [all(str(row[i])[:1].isdigit() for row in rows) for i in range(len(head))]
     lines = [head, ["---:" if right else "---" for right in numbers], *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
