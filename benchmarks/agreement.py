@@ -1,4 +1,4 @@
-"""How far two groupings of the same things agree: adjusted Rand index, V-measure, paired F-score."""
+"""How well two groupings of the same items agree: adjusted Rand index, V-measure, paired F-score."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Doubles = npt.NDArray[np.float64]
 
 
 def contingency(gold: Sequence[object], found: Sequence[object]) -> Doubles:
-    """How many things are in each group of the one and each of the other."""
+    """How many items are in each pair of groups, one from either grouping."""
     rows, columns = (np.unique(list(one), return_inverse=True)[1] for one in (gold, found))
     table = np.zeros((rows.max() + 1, columns.max() + 1))
     np.add.at(table, (rows, columns), 1)
@@ -19,7 +19,7 @@ def contingency(gold: Sequence[object], found: Sequence[object]) -> Doubles:
 
 
 def adjusted_rand(table: Doubles) -> float:
-    """1 for the same groups, 0 on average for random ones (Hubert and Arabie, 1985)."""
+    """1 for equal groupings, 0 on average for random ones (Hubert and Arabie, 1985)."""
     both, gold, found = (_pairs(one).sum() for one in (table, table.sum(axis=1), table.sum(axis=0)))
     chance = gold * found / max(1.0, float(_pairs(table.sum())))
     most = (gold + found) / 2
@@ -36,7 +36,7 @@ def v_measure(table: Doubles) -> float:
 
 
 def paired_f(table: Doubles) -> float:
-    """F-score of the pairs that are in one group (Manandhar et al., 2010)."""
+    """F-score of the pairs of items in the same group (Manandhar et al., 2010)."""
     both, gold, found = (_pairs(one).sum() for one in (table, table.sum(axis=1), table.sum(axis=0)))
     return float(2 * both / max(1.0, gold + found))
 

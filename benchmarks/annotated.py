@@ -1,4 +1,4 @@
-"""Words that people annotated with WordNet's senses: SemCor, and the five test sets of Raganato et al. (2017)."""
+"""Words annotated with WordNet senses: SemCor, and the five test sets of Raganato et al. (2017)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from polyseme.lm.places import Place
 from polyseme.probes.wsd_data import Lemma, read_sense_set
 
 RAGANATO = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
-LONGEST = 60  #: tokens of a sentence
+LONGEST = 60  #: most tokens in a sentence
 
 AnnotatedUses = dict[Lemma, list[tuple[str, Place]]]
 
 
 def annotated_uses(folder: Path, names: Iterable[str]) -> AnnotatedUses:
-    """Nouns, verbs and adjectives of one token in some sets: by lemma, the sense and the place of each use."""
+    """Nouns, verbs and adjectives of one token in the sets: lemma → the sense and the place of each use."""
     uses: AnnotatedUses = defaultdict(list)
     for name in names:
         sentences, keys = read_sense_set(folder, name)

@@ -1,11 +1,11 @@
-"""A trained model into the package: rounded to float16, the softmax to int8, with a card that says what it is made of.
+"""Put a trained model into the package: weights in float16, softmax in int8, and a card that says what it is made of.
 
     python benchmarks/bundle.py en --run RUN --data DIR [--words N]
     python benchmarks/bundle.py en --data DIR
 
-RUN is the folder of ``polyseme pretrain``, DIR the one with corpora/. The model before rounding is in RUN/unrounded
-then, for ``benchmarks/models.py --float32``. Without RUN the model in the box has its card written again: after it has
-been measured, the card has the figures that belong to these weights.
+RUN is a folder of ``polyseme pretrain``, DIR the one with corpora/. The unrounded model is kept in RUN/unrounded for
+``benchmarks/models.py --float32``. Without RUN, only the card of the bundled model is written again: once the model has
+been measured, the card includes the figures for these weights.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from polyseme.pretrain.training.base import BEFORE
 from polyseme.reproduce.knowledge import language_model_digest
 from polyseme.text.vocabulary import Vocabulary
 
-LARGEST = 30_000_000  # bytes of a model in the box
-#: Wikipedia's CC BY-SA 3.0 allows its later version. CDLA-Sharing (Topical-Chat) binds who passes on the data, not who
-#: publishes what was computed from them; the others ask for less.
+LARGEST = 30_000_000  # bytes of a bundled model
+#: Wikipedia's CC BY-SA 3.0 allows its later version. CDLA-Sharing (Topical-Chat) binds those who share the data, not
+#: those who publish results computed from them; the others require less.
 LICENCE = {"licence": "CC-BY-SA-4.0", "licence_text": "https://creativecommons.org/licenses/by-sa/4.0/"}
 #: How text is split, for people; the card's field "tokenization" is for programs.
 WORDS = {
@@ -54,7 +54,7 @@ LIMITS = {
     "size": "a small model, trained for hours on two cores; larger models of this kind know far more",
     "use": "word vectors, probabilities of words, teaching and research; not for decisions about people",
 }
-#: What happened to a run that is neither in its recipe nor in its journal.
+#: What happened in a run but is neither in its recipe nor in its journal.
 NOTES = {
     "en": {
         "widened": "the first 80 million tokens were read by a model with vectors of 256 numbers, which was widened to "
@@ -82,9 +82,9 @@ NOTES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lang", choices=TITLES)
-    parser.add_argument("--run", type=Path, help="the run that made it; without it only the card is written again")
+    parser.add_argument("--run", type=Path, help="the run that made it; without it, only the card is written again")
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--words", type=int, help="keep so many of the softmax, the most frequent: a smaller file")
+    parser.add_argument("--words", type=int, help="keep only so many words of the softmax, the most frequent")
     options = parser.parse_args()
     folder = MODELS / options.lang
     model = load_native(folder) if options.run is None else unrounded(options.run, options.words)
@@ -103,23 +103,23 @@ def main() -> None:
 
 
 def softmax_dtype(folder: Path) -> SoftmaxDtype:
-    """How a model in the box stores its softmax: a new card leaves the weights as they are."""
+    """How a bundled model stores its softmax, since a new card leaves the weights unchanged."""
     with open_safetensors(folder / WEIGHTS) as file:
         return "int8" if SCALES in file.arrays else "float16"
 
 
 def unrounded(run: Path, words: int | None) -> StoredModel:
-    """The model of a run, with fewer words if wanted, also kept beside it."""
+    """The model of a run, with fewer words if wanted; it is also saved beside the run."""
     trained = load_native(run / "model")
     training = trained.card["training"]
-    training["held_out"]["words"] = len(trained.vocabulary or ())  # perplexities belong to a vocabulary
+    training["held_out"]["words"] = len(trained.vocabulary or ())  # a perplexity is for one vocabulary
     model = most_frequent_words(trained, words) if words else trained
     save_native(model, run / "unrounded", "float32")
     return model
 
 
 def most_frequent_words(stored: StoredModel, count: int) -> StoredModel:
-    """A model whose softmax knows ``count`` words; the others, which stand at the end, count as unknown."""
+    """A model whose softmax has ``count`` words; the others, which come last, become unknown."""
     words, softmax = stored.vocabulary, stored.softmax
     assert words is not None and words.counts is not None and softmax is not None and softmax.clusters is None
     fewer = Vocabulary.build(dict(zip(words.words, words.counts, strict=True)), size=count)
@@ -129,7 +129,7 @@ def most_frequent_words(stored: StoredModel, count: int) -> StoredModel:
 
 
 def card(lang: str, stored: StoredModel, data: Path) -> dict[str, Any]:
-    """Everything that the run wrote, and what only we know; ``stored`` has the rounded weights."""
+    """The card: everything that the run recorded, and our notes; ``stored`` has the rounded weights."""
     told = with_its_base(stored.card)
     bias = BIAS if lang == "ko" else BIAS + OLD_PROSE
     return {
@@ -146,9 +146,9 @@ def card(lang: str, stored: StoredModel, data: Path) -> dict[str, Any]:
 
 
 def with_its_base(card: dict[str, Any]) -> dict[str, Any]:
-    """The card of a model that goes on from another: tokens, hours and curve of both, one after the other."""
+    """The card of a model continued from another: tokens, hours and curve of both, in sequence."""
     before = card.get(BEFORE, {})
-    if "curve" not in before:  # trained at once, or told already
+    if "curve" not in before:  # trained in one run, or already merged
         return card
     first, now = before["training"], card["training"]
     training = dict(now)
@@ -164,7 +164,7 @@ def with_its_base(card: dict[str, Any]) -> dict[str, Any]:
 
 
 def sources(names: list[str], lang: str, data: Path) -> list[dict[str, str]]:
-    """Where each training text comes from, and its licence."""
+    """The source of each training text, and its licence."""
     manifest = json.loads((data / "corpora/manifest.json").read_text(encoding="utf-8"))
     by_name = {entry["file"]: entry for entry in manifest["files"]}
     entries = [by_name[f"{lang}/{name}"] for name in dict.fromkeys(names)]  # a text may be read twice
@@ -181,7 +181,7 @@ def sources(names: list[str], lang: str, data: Path) -> list[dict[str, str]]:
 
 
 def measured(lang: str, stored: StoredModel) -> dict[str, Any]:
-    """The main figures of benchmarks/models.py, if they were made with these weights; else where to look for some."""
+    """The main figures of benchmarks/models.py, if measured with these weights; else a note on where to find others."""
     path = RESULTS / f"model-{lang}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if found.get("digest") != language_model_digest(stored):

@@ -1,12 +1,12 @@
-"""Train the task models of the box, and put them beside the biLMs that they need: src/polyseme/models/tasks/LANG/TASK.
+"""Train the bundled task models, and put them beside the biLMs that they need: src/polyseme/models/tasks/LANG/TASK.
 
-    python benchmarks/bundle_tasks.py --list             what belongs in the box, and which licences forbid it
-    python benchmarks/bundle_tasks.py                    train all that may be shared; if stopped, it continues
-    python benchmarks/bundle_tasks.py en/ner ko/pos      some
-    python benchmarks/bundle_tasks.py en/pos --out DIR   into another folder than the box, for a try
+    python benchmarks/bundle_tasks.py --list             what should be bundled, and which licences forbid it
+    python benchmarks/bundle_tasks.py                    train all that may be shared; run it again to resume
+    python benchmarks/bundle_tasks.py en/ner ko/pos      some of them
+    python benchmarks/bundle_tasks.py en/pos --out DIR   into another folder, as a trial
 
-A task model has no word vectors but ELMo and the characters that it learned: it needs nothing but its biLM, and has a
-few megabytes. Run it again when a biLM changes: a task model refuses any other one.
+A task model has no word vectors besides ELMo and the characters that it has learned, so it needs only its biLM, and
+takes a few megabytes. Run this again when a biLM changes: a task model refuses any other one.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ from shared_data import DATA
 
 RESULTS = Path(__file__).parent / "results" / "task_models.json"
 KEPT = ("run.json", "vocabularies.json", "static.json", "static.npy")  #: beside the network
-#: Of all of them: no word vectors of a file, and training until dev says stop.
+#: Settings for all of them: no word vectors from a file, and early stopping on dev.
 COMMON = {"inputs.static": "none", "inputs.characters": 64, "training.epochs": 60, "training.patience": 5}
 
 
 @dataclass(frozen=True, slots=True)
 class Boxed:
-    """A task model of the box: its data, and what their licence says."""
+    """A bundled task model: its data, and what their licence says."""
 
     task: str
     folder: str  #: of the data sets
     source: str
     licence: str
-    free: bool = True  #: whether a model trained on them may be shared, by their licence
+    free: bool = True  #: whether their licence allows sharing a model trained on them
     changes: Mapping[str, Any] = field(default_factory=dict)
-    characters: bool = False  #: one character a line, blanks too, to be put together to words
-    split: str | None = None  #: how text is split, where not as the language's name says
-    in_tenths: bool = False  #: there is no train file: the dev file is trained on, but for every tenth sentence
+    characters: bool = False  #: the data have one character per line, including blanks, to be joined into words
+    split: str | None = None  #: how text is split, if not by the language's own name
+    in_tenths: bool = False  #: there is no train file: training uses the dev file except every tenth sentence
 
 
 BOX = {
@@ -79,7 +79,7 @@ def say(line: str) -> None:
 
 
 def in_words(path: Path, out: Path, lang: str) -> Path:
-    """Characters and tags → words and tags, split as raw text is; a name covers every word that it touches."""
+    """Characters and tags → words and tags, split like raw text; a name covers every word that it touches."""
     with replace_when_complete(out) as file:
         for block in read_blocks(path, lambda line: line.startswith("##")):
             rows = [line.split("\t") if "\t" in line else cells(line) for line in block.lines]
@@ -101,7 +101,7 @@ def _projected(text: str, spans: list[Span], lang: str) -> Iterator[tuple[list[s
 
 
 def tenths(source: Path, folder: Path) -> DataFiles:
-    """The dev file of a treebank in two: every tenth sentence to look at, the others to train on."""
+    """Split the dev file of a treebank: every tenth sentence for validation, the others for training."""
     folder.mkdir(parents=True, exist_ok=True)
     found = {split_of(path.name): path for path in source.iterdir()}
     blocks = [block.lines for block in read_blocks(found["dev"], lambda line: line.startswith("#")) if block.lines]
@@ -148,7 +148,7 @@ def bundle(name: str, boxed: Boxed, work: Path, box: Path, changes: Sequence[str
 
 
 def write_table(name: str, figures: Mapping[str, Any]) -> None:
-    """A model's figures into results/task_models.json, and all of them into docs/tasks.md."""
+    """Write a model's figures to results/task_models.json, and those of all models to docs/tasks.md."""
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     known = {one: figures if one == name else known[one] for one in BOX if one in {*known, name}}
     write_json(RESULTS, known)
@@ -163,7 +163,7 @@ def row_of(name: str, figures: Mapping[str, Any]) -> list[str]:
 
 
 def copy_rounded(run: Path, folder: Path) -> None:
-    """What predicting needs of a run, with the network's weights in float16: half the size."""
+    """Copy what prediction needs from a run, with the network's weights in float16: half the size."""
     for file in KEPT:
         copyfile(run / file, folder / file)
     tensors, about = read_run_file(run / NETWORK, "train it again")
@@ -172,7 +172,7 @@ def copy_rounded(run: Path, folder: Path) -> None:
 
 
 def card(name: str, boxed: Boxed, scores: Mapping[str, Mapping[str, float]]) -> str:
-    """What a task model is made of, and how good it is."""
+    """The card of a task model: what it is made of, and how good it is."""
     rows = [
         f"| {split} | {metric} | {value:.2f} |" for split, found in scores.items() for metric, value in found.items()
     ]
@@ -194,18 +194,18 @@ def card(name: str, boxed: Boxed, scores: Mapping[str, Mapping[str, float]]) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="LANG/TASK", help="of the box; all that may be shared unless given")
-    parser.add_argument("--list", action="store_true", help="only say what belongs in the box")
-    parser.add_argument("--work", type=Path, default=Path("box"), help="folder of the runs")
-    parser.add_argument("--out", type=Path, default=bundled_tasks_folder(), help="folder of the task models; the box")
-    parser.add_argument("--set", dest="changes", action="append", default=[], help="for a try", metavar="NAME=VALUE")
+    parser.add_argument("names", nargs="*", metavar="LANG/TASK", help="by default, all that may be shared")
+    parser.add_argument("--list", action="store_true", help="only list what should be bundled")
+    parser.add_argument("--work", type=Path, default=Path("box"), help="folder for the runs")
+    parser.add_argument("--out", type=Path, default=bundled_tasks_folder(), help="folder for the task models")
+    parser.add_argument("--set", dest="changes", action="append", default=[], help="for a trial", metavar="NAME=VALUE")
     parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - BOX.keys():
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are: {', '.join(BOX)}")
     wanted = {name: boxed for name, boxed in BOX.items() if not chosen.names or name in chosen.names}
     for name, boxed in wanted.items():
-        say(f"{name}: {boxed.source}, {boxed.licence}: {'may be shared' if boxed.free else 'not in the box'}")
+        say(f"{name}: {boxed.source}, {boxed.licence}: {'may be shared' if boxed.free else 'cannot be bundled'}")
     if chosen.list:
         return
     torch.set_num_threads(chosen.threads)

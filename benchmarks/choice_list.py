@@ -1,4 +1,4 @@
-"""The choices that choices.py compares, by the question that they answer."""
+"""The choices that choices.py compares, grouped by the question that they answer."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Question = Literal["units", "sizes", "recipe"]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing done in one way; all else as in the recipe compact without dropout."""
+    """One way to do one thing; everything else is as in the recipe compact without dropout."""
 
     name: str
     lang: str
     words: int  #: of the softmax
     changes: tuple[str, ...] = ()
-    unit: Unit = "word"  #: of the text: a word, each Han character or Hangul syllable, a word without its particle
-    question: Question = "units"  #: that it answers; choices of one question are compared with each other
-    everyday: int = 1  #: how often everyday text, dialogue and novels are read, the encyclopaedia once
+    unit: Unit = "word"  #: of the text: a word, a Han character or Hangul syllable, a word without its particle
+    question: Question = "units"  #: the question it answers; choices for one question are compared with each other
+    everyday: int = 1  #: how often everyday text, dialogue and novels are read; the encyclopaedia is read once
     seed: int = 0
 
 
-#: What the trials of sizes and recipes have in common, where they do not say otherwise.
+#: Settings of the trials of sizes and recipes, unless they change them.
 BASE = (
     "model.cell=512",
     "model.projection=256",
@@ -35,7 +35,7 @@ BASE = (
 
 
 def english(question: Question, name: str, *changes: str, everyday: int = 2, seed: int = 0) -> Choice:
-    """A trial on all of the English text; a change takes the place of what BASE says."""
+    """A trial on all of the English text; changes override BASE."""
     return Choice(name, "en", 70_000, (*BASE, *changes), question=question, everyday=everyday, seed=seed)
 
 

@@ -2,14 +2,14 @@
 
     python benchmarks/choices.py units|sizes|recipe --data DIR --work FOLDER [--minutes 6] [--threads 2] [--only NAME …]
 
-Each choice first trains for a short while to learn its speed, then anew for as many tokens as fit into the minutes.
-Minutes and seconds are those of one core that works for the run, so that other work on the machine does not count.
-What is finished is kept in FOLDER, so the command can be stopped; results/choices.json and the table of docs/models.md
-are written from all that is there. Started twice, two processes share the work.
+Each choice first trains briefly to measure its speed, then again from the start for as many tokens as fit into the
+minutes. Minutes and seconds are CPU time of one core, so other work on the machine does not count. Finished runs are
+kept in FOLDER, so the command can be stopped; results/choices.json and the table in docs/models.md are written from all
+of them. If started twice, the two processes share the work.
 
-Perplexities of different units or vocabularies cannot be compared. Bits per byte can, as far as few tokens are unknown;
-so can the probe of parts of speech on dev, the share of senses.tsv (all words) and of pseudo-words in which the same
-sense is nearer, and word senses on the set that is kept for choosing.
+Perplexities of different units or vocabularies cannot be compared. Bits per byte can, if few tokens are unknown; so can
+the part-of-speech probe on dev, how often the same sense is nearer in senses.tsv (all words) and for pseudo-words, and
+word senses on the set that is reserved for choosing.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ RESULTS = Path(__file__).parent / "results/choices.json"
 CALIBRATION_TOKENS = 150_000
 HELD_OUT_TOKENS = 60_000
 WSD_DEV = "semeval2007"
-VALIDATION_TOKENS = 2_000  # that a run itself looks at: what counts is measured after it
-SENTENCES = 4_000  # of the treebank that the probe is trained on
-#: What ends a Korean word and is a word by itself to grammar, behind two syllables at least: of shorter words many only
-#: look as if they had a particle (마을). No list is complete.
+VALIDATION_TOKENS = 2_000  # that the run itself validates on; the real measurements come after it
+SENTENCES = 4_000  # treebank sentences that the probe is trained on
+#: Korean particles, grammatically separate words at the end of a word, after at least two syllables: many shorter words
+#: only look as if they had one (마을). No list is complete.
 PARTICLE = re.compile(
     "(?<=..)(?:은|는|이|가|을|를|의|에|도|만|로|과|와|나|에서|에게|한테|으로|까지|부터|보다|처럼|이나|에는|에도|에서는|에서도"
     "|으로는|으로도|에게는|에게서|로서|으로서|로써|으로써|이라고|라고|이라는|라는|이며|이고|이다|였다|이었다)$"
 )
 
-#: Names of files that are not the encyclopaedia, and few.
+#: Parts of the names of files that are not from the encyclopaedia; there are few of these.
 EVERYDAY = ("dialogue", "everyday", "novels", "reviews", "luxun")
 TREEBANKS = {"en": "en_ewt", "ko": "ko_gsd", "zh": "zh_gsdsimp-derived-r1.3"}
 
 
 @dataclass(frozen=True)
 class ByPart(BiLMVectors):
-    """Vectors of words from a model that reads parts of them: the mean over the parts of a word."""
+    """Vectors of words from a model that reads parts of words: the mean over the parts."""
 
     unit: Unit
 
@@ -78,7 +78,7 @@ class ByPart(BiLMVectors):
 
 
 def parts_of(token: str, unit: Unit) -> list[str]:
-    """ "學校" → 學, 校; "사람들은" → 사, 람, 들, 은, or 사람들, 은; what is neither Han nor Hangul stays whole."""
+    """ "學校" → 學, 校; "사람들은" → 사, 람, 들, 은, or 사람들, 은; anything else stays whole."""
     is_hangul = "\uac00" <= token[0] <= "\ud7a3"
     if unit == "character" and (is_hangul or "\u4e00" <= token[0] <= "\u9fff"):
         return list(token)
@@ -92,10 +92,10 @@ def flat(words: Iterable[list[str]]) -> list[str]:
 
 
 def measure(choice: Choice, data: Path, work: Path, minutes: float, threads: int) -> dict[str, Any]:
-    """Train for so many minutes, and look at what was learnt."""
+    """Train for this many minutes, and measure what was learned."""
     held_out, corpus, lang = texts(choice, data, work)
     folder = work / folder_of(choice)
-    speed = calibrate(choice, corpus, held_out, folder, threads)  # tokens a second
+    speed = calibrate(choice, corpus, held_out, folder, threads)  # tokens per second
     tokens = int(speed * minutes * 60)
     train(choice, corpus, held_out, folder / "run", tokens, threads)
     stored = load(folder / "run/model")
@@ -122,7 +122,7 @@ def folder_of(choice: Choice) -> str:
 
 
 def known_senses(elmo: Elmo, data: Path) -> dict[str, Any]:
-    """How often the same sense is nearer, by set and readout; of English also the F1 of word senses by layer."""
+    """How often the same sense is nearer, by set and readout; for English also the F1 of word senses by layer."""
     found, top = measure_readouts(elmo, data), f"layer {elmo.config.layers}"
     shares = {
         name: {readout: found[name][readout]["mean"] for readout in (top, "place", "substitutes")}
@@ -135,13 +135,13 @@ def known_senses(elmo: Elmo, data: Path) -> dict[str, Any]:
 
 
 def calibrate(choice: Choice, corpus: Path, held_out: Path, folder: Path, threads: int) -> float:
-    """Tokens a second, of a short run that is not used otherwise."""
+    """Tokens per second, from a short run that is not used for anything else."""
     path = folder / "speed.json"
     if not path.exists():
         moments: list[tuple[float, int]] = []
         watch = Watch(stepped=lambda report: moments.append((time.process_time(), report.tokens)))
         train(choice, corpus, held_out, folder / "calibration", CALIBRATION_TOKENS, threads, watch)
-        begin, end = moments[len(moments) // 3], moments[-1]  # the first steps make kernels
+        begin, end = moments[len(moments) // 3], moments[-1]  # the first steps set up kernels
         path.write_text(json.dumps((end[1] - begin[1]) / (end[0] - begin[0])))
     speed: float = json.loads(path.read_text())
     return speed
@@ -150,7 +150,7 @@ def calibrate(choice: Choice, corpus: Path, held_out: Path, folder: Path, thread
 def train(
     choice: Choice, corpus: Path, held_out: Path, out: Path, tokens: int, threads: int, watch: Watch | None = None
 ) -> None:
-    """A run of its own; one that was stopped goes on."""
+    """Train in a separate run, or resume one that was stopped."""
     budget = {"tokens": tokens, "validate_every": tokens, "validate_on": VALIDATION_TOKENS}
     changes = [*choice.changes, *(f"budget.{name}={value}" for name, value in budget.items()), "dropout=0.0"]
     recipe = change_recipe(load_recipe("compact"), changes)
@@ -175,7 +175,7 @@ def texts(choice: Choice, data: Path, work: Path) -> tuple[Path, Path, str]:
 
 
 def write_parts(source: Path, choice: Choice, work: Path) -> Path:
-    """The same text with spaces between the units, a sentence a line."""
+    """The same text with spaces between units, one sentence per line."""
     target = work / f"{choice.unit}s" / source.name.removesuffix(".xz")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +188,7 @@ def write_parts(source: Path, choice: Choice, work: Path) -> Path:
 
 
 def take_all(chosen: Sequence[Choice], options: argparse.Namespace) -> None:
-    """Measure what is not there yet; what another process is at is left to it."""
+    """Measure what is missing, except what another process is measuring."""
     for choice in chosen:
         path = options.work / f"{folder_of(choice)}.json"
         try:
@@ -203,7 +203,7 @@ def take_all(chosen: Sequence[Choice], options: argparse.Namespace) -> None:
 
 
 def keep_rows(chosen: Sequence[Choice], work: Path) -> dict[str, dict[str, Any]]:
-    """What is measured goes to the results, beside what was there; all rows by their name."""
+    """Add new measurements to the results; rows are identified by name."""
     found = {row["choice"]: row for row in (json.loads(RESULTS.read_text(encoding="utf-8")))}
     paths = {choice.name: work / f"{folder_of(choice)}.json" for choice in chosen}
     found |= {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}

@@ -1,9 +1,9 @@
-"""An embed job on 10, 100 and 1,000 workers, simulated: how many shares should it have?
+"""A simulated embed job on 10, 100 and 1,000 workers: into how many shares should it be divided?
 
 Workers take shares one by one. Each share reads all of its job's input, because a share is every n-th document. Some
-workers are slow; any may fail, and then its share is begun again elsewhere (a folder of `--shard` would go on with its
-last part; a Ray share starts anew, which is the worse case and the one simulated). With few shares everybody waits for
-the last one; with many, reading takes over.
+workers are slow, and any may fail; then its share is started again elsewhere (a folder of `--shard` would resume from
+its last part; a Ray share starts again, which is the worse case and the one simulated). With few shares everybody waits
+for the last one; with many, reading dominates.
 
     python benchmarks/cluster_simulation.py          the table, from results/scale.json
 """
@@ -22,31 +22,31 @@ from pages import table
 SHARES_A_WORKER = (1, 2, 4, 8, 16, 32)
 WORKERS = (10, 100, 1000)
 WORDS_A_WORKER = 100_000_000
-#: How the words are cut into jobs that all workers take shares of.
+#: How the words are divided into jobs, whose shares all workers take.
 JOBS = {"one job": None, "jobs of 100 million words": 10**8}
 RUNS = 15
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What is to be done, in measured CPU seconds of one core."""
+    """The work to do, in measured CPU seconds of one core."""
 
     words: int
-    job: int  #: words of a job, all of which each of its shares reads
+    job: int  #: words per job; each of its shares reads all of them
     seconds_a_word: float
     reading_a_word: float
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """How its machines behave. Assumed, not measured: one core each."""
+    """How the machines behave (assumed, not measured), with one core each."""
 
-    slow_share: float = 0.05  #: of the workers
-    slow_factor: float = 3.0  #: so much longer does everything take there
-    spread: float = 0.1  #: standard deviation of a share's time, as a part of it
-    failures_an_hour: float = 0.02  #: of each worker: one in two days
-    restart_seconds: float = 60.0  #: until a worker that failed is back
-    start_seconds: float = 2.0  #: of a worker: Python, the model
+    slow_share: float = 0.05  #: share of slow workers
+    slow_factor: float = 3.0  #: how much longer everything takes there
+    spread: float = 0.1  #: standard deviation of a share's time, relative to it
+    failures_an_hour: float = 0.02  #: per worker: one in two days
+    restart_seconds: float = 60.0  #: until a failed worker is back
+    start_seconds: float = 2.0  #: to start a worker: Python, the model
 
 
 def simulate(load: Workload, cluster: Cluster, workers: int, shares: int, seed: int) -> float:
@@ -73,13 +73,13 @@ def simulate(load: Workload, cluster: Cluster, workers: int, shares: int, seed: 
 
 
 def efficiency(load: Workload, cluster: Cluster, workers: int, shares: int) -> float:
-    """Useful core seconds over those that were paid for, in the median of some runs."""
+    """Useful core seconds divided by those paid for, the median of several runs."""
     seconds = median(simulate(load, cluster, workers, shares, seed) for seed in range(RUNS))
     return load.words * load.seconds_a_word / (workers * seconds)
 
 
 def shares_table(seconds_a_word: float, reading_a_word: float, cluster: Cluster) -> str:
-    """What is left of the workers' time, by the number of shares for each; the best of every row is marked."""
+    """The useful part of the workers' time, by shares per worker; the best in each row is marked."""
     rows = []
     for title, job in JOBS.items():
         for workers in WORKERS:

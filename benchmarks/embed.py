@@ -1,11 +1,11 @@
-"""How fast Elmo encodes, against the live programs that came before: AllenNLP's ELMo and simple_elmo (bilm-tf's graph).
+"""How fast Elmo encodes, compared with running earlier programs: AllenNLP's ELMo and simple_elmo (bilm-tf's graph).
 
     python benchmarks/embed.py [--quick] [--sentences FILE]
 
 All have the same random weights and read the same 1,000 sentences: WikiText-2 beside the checkout, or FILE with one
-sentence of tokens a line. Each contestant is a process of its own, in an environment of its own (made once in
-~/.cache/polyseme-bench), and they take turns, so that whatever else the machine does hits all of them. On one core
-the figure is CPU time, which other programs disturb least; on two it is wall time.
+sentence of tokens per line. Each contestant is a separate process in its own environment (made once in
+~/.cache/polyseme-bench), and they take turns, so that other work on the machine affects all of them. On one core the
+figure is CPU time, which other programs disturb least; on two cores it is wall time.
 
 Results: results/embed.json, from which embed_report.py writes the tables in docs/benchmarks.md and the chart.
 """
@@ -48,7 +48,7 @@ SIZES = {
     "small": BiLMConfig(CharacterConfig(BYTE_ALPHABET, filters=WIDE, highways=1), cell=1024, projection=128),
     "original": BiLMConfig(CharacterConfig(BYTE_ALPHABET, filters=WIDE, highways=2), cell=4096, projection=512),
 }
-#: The peers, and the batches at which each is measured: AllenNLP is never faster with 64 than with 32.
+#: The peers, and the batch sizes at which each is measured: AllenNLP is never faster with 64 than with 32.
 BATCHES = {"simple_elmo": (32, 64), "allennlp": (32,)}
 PEERS = tuple(BATCHES)
 
@@ -57,7 +57,7 @@ Sentences = list[list[str]]
 
 @dataclass(frozen=True)
 class Setting:
-    """What one contestant does in one turn; ``batch`` 0: all sentences in one call."""
+    """What a contestant does in one turn; ``batch`` 0 means all sentences in one call."""
 
     contestant: str
     batch: int
@@ -68,7 +68,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Turn:
-    """What came of it."""
+    """The result of a turn."""
 
     size: str
     cores: int
@@ -78,12 +78,12 @@ class Turn:
     positions: int  #: tokens and sentence boundaries
     seconds: float
     cpu_seconds: float
-    others: float  #: share of the machine's cores that other programs had meanwhile
-    busy: bool = False  #: with a busy process of ours beside it
+    others: float  #: share of the machine's cores that other programs used meanwhile
+    busy: bool = False  #: while a busy process of ours was running
 
 
 class Worker:
-    """A process that reads commands as lines of JSON and answers each with one; its first line says what it is."""
+    """A process that answers commands, both as lines of JSON; its first line says what it is."""
 
     def __init__(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
         self.name, self.log = name, CACHE / f"{name}.log"
@@ -119,7 +119,7 @@ class Worker:
 
 
 class Contestant(Worker):
-    """A program that makes vectors, in an environment of its own."""
+    """A program that computes vectors, in its own environment."""
 
     def __init__(self, name: str, folder: Path, cores: int) -> None:
         python = sys.executable if name.startswith("polyseme") else str(python_of(name.split("-")[0]))
@@ -128,9 +128,9 @@ class Contestant(Worker):
 
 
 def read_sentences(path: Path, count: int) -> Sentences:
-    """The first sentences of a file: one a line, or WikiText's paragraphs, split after . ? and !"""
+    """The first sentences of a file: one per line, or WikiText's paragraphs, split after . ? and !"""
     if not path.exists():
-        raise SystemExit(f"there is no {path}; give a file with one sentence of tokens a line: --sentences FILE")
+        raise SystemExit(f"there is no {path}; give a file with one sentence of tokens per line: --sentences FILE")
     found: Sentences = []
     open_text = lzma.open if path.suffix == ".xz" else open
     with open_text(path, "rt", encoding="utf-8") as file:
@@ -171,8 +171,8 @@ def random_weights(config: BiLMConfig) -> dict[str, Any]:
 def settings_for(size: str, cores: int, quick: bool) -> list[Setting]:
     """The turns of a round.
 
-    Where the rate does not depend on their number, fewer sentences are read: one at a time, by the large model, and by
-    the peers in natural order. Sorted, everybody reads all of them, because that leaves the peers less padding.
+    Fewer sentences are read if the rate does not depend on their number: one at a time, by the large model, and by the
+    peers in natural order. In sorted order everybody reads all of them, because that gives the peers less padding.
     """
     many = 48 if quick else {"original": 64}.get(size, 1000 if cores == 1 else 128)
     some, few = min(many, 256), 4 if quick else {"original": 8}.get(size, 64)
@@ -216,7 +216,7 @@ def take_turn(
 
 
 def machine_seconds() -> float:
-    """CPU seconds that all programs together have had since the machine started; 0 where that is not told."""
+    """CPU seconds that all programs have used since the machine started; 0 if unknown."""
     stat = Path("/proc/stat")
     if not stat.exists():
         return 0.0
@@ -226,7 +226,7 @@ def machine_seconds() -> float:
 
 @contextmanager
 def busy_process() -> Iterator[None]:
-    """Another program that wants one core all the time."""
+    """A program that keeps one core busy."""
     code = "import numpy as n\na = n.ones((512, 512), n.float32)\nwhile True: a = (a @ a) * 0 + 1"
     process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "OMP_NUM_THREADS": "1"})
     try:
@@ -238,7 +238,7 @@ def busy_process() -> Iterator[None]:
 
 
 def first_calls(contestants: dict[str, Contestant], text: Sentences) -> dict[str, Any]:
-    """Seconds of the first call, and each peer's largest difference to us, while everybody's state is still zero."""
+    """Seconds of the first call, and each peer's largest difference from us, while all states are still zero."""
     answers = {name: one.ask(do="check", sentences=text[:1]) for name, one in contestants.items()}
     (ours,) = answers["polyseme"]["layers"]
     return {
@@ -283,7 +283,7 @@ def measure(size: str, cores: int, text: Sentences, repeats: int, quick: bool) -
 
 
 def peak_memory(size: str, text: Sentences) -> float:
-    """MB of a new process that loads a model and encodes all sentences in one call."""
+    """Peak MB of a new process that loads a model and encodes all sentences in one call."""
     one = Contestant("polyseme", make_model(size), 1)
     one.ask(do="run", sentences=text, batch=0)
     peak = float(one.ask(do="memory")["peak_mb"])
@@ -292,14 +292,14 @@ def peak_memory(size: str, text: Sentences) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Elmo against AllenNLP's ELMo and simple_elmo.")
+    parser = argparse.ArgumentParser(description="Elmo compared with AllenNLP's ELMo and simple_elmo.")
     parser.add_argument(
-        "--quick", action="store_true", help="few sentences, one repeat, results beside the peers: to see that it works"
+        "--quick", action="store_true", help="few sentences, one repeat, results beside the peers: to check it works"
     )
-    parser.add_argument("--sentences", type=Path, default=WIKITEXT, help="one sentence of tokens a line")
+    parser.add_argument("--sentences", type=Path, default=WIKITEXT, help="one sentence of tokens per line")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--cores", nargs="+", type=int, choices=(1, 2), default=[1, 2])
-    parser.add_argument("--repeats", type=int, default=None, help="2, with --quick 1")
+    parser.add_argument("--repeats", type=int, default=None, help="2 by default, 1 with --quick")
     options = parser.parse_args()
     out = CACHE / "quick/embed.json" if options.quick else RESULTS
     text = read_sentences(options.sentences, 48 if options.quick else 1000)

@@ -1,4 +1,4 @@
-"""The environments of the peers that embed.py and today.py run against, made once, outside the repository."""
+"""The environments of the peers in embed.py and today.py, made once, outside the repository."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 CACHE = Path(os.environ.get("POLYSEME_BENCH_CACHE", Path.home() / ".cache" / "polyseme-bench"))
 
-#: What is installed for each. AllenNLP's own list is from 2020 and does not resolve any more, so what its ELMo imports
-#: is named here and the package itself installed without dependencies.
+#: What is installed for each. AllenNLP's own requirements are from 2020 and no longer resolve, so the packages that its
+#: ELMo imports are listed here, and AllenNLP itself is installed without dependencies.
 PACKAGES: dict[str, tuple[str, str]] = {
     "allennlp": (
         "torch==2.13.0 numpy h5py tqdm overrides==4.1.2 requests boto3 parsimonious conllu==4.4 sqlparse nltk "
@@ -23,7 +23,7 @@ PACKAGES: dict[str, tuple[str, str]] = {
 
 
 def python_of(peer: str) -> Path:
-    """The Python of a peer's environment, which is made where it is missing."""
+    """The Python of a peer's environment, which is made if it is missing."""
     folder = CACHE / peer
     ready, python = folder / ".ready", folder / "bin" / "python"
     with_dependencies, alone = PACKAGES[peer]

@@ -1,8 +1,8 @@
-"""Tables and a chart out of results/embed.json, for docs/benchmarks.md.
+"""Tables and a chart from results/embed.json, for docs/benchmarks.md.
 
     python benchmarks/embed_report.py
 
-A ratio is taken within each repeat, between turns that stood side by side; the tables give the median over the repeats.
+Ratios are taken within each repeat, between adjacent turns; the tables give the median over the repeats.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Part = dict[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """One promise: what is measured, what it should be, and what it was in each repeat."""
+    """One promise: what is measured, its target, and its value in each repeat."""
 
     title: str
     wanted: float
@@ -42,7 +42,7 @@ class Target:
 def find_rates(
     part: Part, contestant: str, batches: Iterable[int], *, busy: bool = False, **setting: Any
 ) -> list[float]:
-    """Tokens a second in each repeat, at the best of the batch sizes; CPU time on one core, wall time on two."""
+    """Tokens per second in each repeat, at the best batch size; CPU time on one core, wall time on two."""
     clock = "cpu_seconds" if part["cores"] == 1 else "seconds"
     wanted = {"contestant": contestant, **setting}
     by_repeat: dict[int, list[float]] = {}
@@ -76,7 +76,7 @@ def of_gemm(part: Part, most: int) -> list[float]:
 
 
 def targets(result: dict[str, Any]) -> list[Target]:
-    """Every row of the list of targets for which the parts were measured."""
+    """All targets whose parts were measured."""
     parts = {(part["size"], part["cores"]): part for part in result["parts"]}
     rows: list[Callable[[], Target]] = [
         lambda: _against(parts["small", 1], "simple_elmo", "natural", 8),
@@ -100,7 +100,7 @@ def targets(result: dict[str, Any]) -> list[Target]:
     for row in rows:
         try:
             found.append(row())
-        except KeyError:  # a part that this run left out
+        except KeyError:  # a part that was not run
             continue
     return found
 
@@ -201,7 +201,7 @@ def introduction(result: dict[str, Any]) -> str:
 
 
 def others_had(part: dict[str, Any]) -> float:
-    """The share of the machine that other programs had, without the one that was started to be in the way."""
+    """The share of the machine that other programs used, apart from the busy process that we started."""
     return median(turn["others"] for turn in part["turns"] if not turn["busy"])
 
 
@@ -226,7 +226,7 @@ def shown(value: float, unit: str) -> str:
 
 
 def rate_table(part: Part) -> str:
-    """Tokens a second of everybody in one part."""
+    """Tokens per second of all contestants in one part."""
     size, most = part["size"], _largest(part)
     rows = [
         ("polyseme, one call, cold", "polyseme", 0, "cold", "natural"),
@@ -259,7 +259,7 @@ def resource_table(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
-    """Bars of tokens a second on one core, one panel for each size."""
+    """Bars of tokens per second on one core, one panel for each size."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,11 +1,11 @@
-"""One contestant of embed.py or today.py in a process of its own: commands as JSON lines in, figures as JSON lines out.
+"""One contestant of embed.py or today.py in its own process: commands as JSON lines in, figures as JSON lines out.
 
     python embed_worker.py CONTESTANT MODEL_FOLDER CORES
 
-Runs in the environment of its contestant, so only the standard library is imported until one is chosen. Commands:
+It runs in the environment of its contestant, so only the standard library is imported until one is chosen. Commands:
 
     {"do": "check", "sentences": […]}                              layers, for comparison; seconds of the first call
-    {"do": "forget"}                                               what was seen before is forgotten
+    {"do": "forget"}                                               clear everything cached
     {"do": "run", "sentences": […], "batch": 32}                   seconds, CPU seconds
     {"do": "gemm"}                                                 GFLOP/s of a matrix product (polyseme only)
     {"do": "memory"}                                               peak memory of the process so far, MB
@@ -27,7 +27,7 @@ import minilm
 
 Sentences = list[list[str]]
 
-#: What AllenNLP imports and its ELMo does not use.
+#: Packages that AllenNLP imports but its ELMo does not use.
 STUBS = ("spacy", "pytorch_pretrained_bert", "pytorch_transformers", "scipy")
 
 
@@ -42,7 +42,7 @@ class Polyseme:
         self.elmo = Elmo.from_pretrained(folder, lang="whitespace", threads=cores, precision=self.precision)
 
     def forget(self) -> None:
-        """The table of token vectors is empty again; the weights stay."""
+        """Empty the table of token vectors; the weights stay."""
         from polyseme.engine.token_rows import TokenRows
 
         engine = self.elmo.engine
@@ -53,7 +53,7 @@ class Polyseme:
         return [encoding.layers for encoding in self.elmo.encode_tokens(batch)]
 
     def gemm(self) -> float:
-        """GFLOP/s of 1024 × 1024 × 1024 in numpy, the best of some, with as many threads as there are cores."""
+        """GFLOP/s of 1024 × 1024 × 1024 in numpy, the best of several, with one thread per core."""
         import numpy as np
 
         a, b = np.ones((1024, 1024), np.float32), np.ones((1024, 1024), np.float32)
@@ -72,7 +72,7 @@ class PolysemeInt8(Polyseme):
 
 
 class AllenNLP:
-    """The ELMo of bio-embeddings-allennlp 0.9.2, which is AllenNLP's, in the steps of its ElmoEmbedder.
+    """The ELMo of bio-embeddings-allennlp 0.9.2, which is AllenNLP's, following the steps of its ElmoEmbedder.
 
     The embedder itself cannot be imported without AllenNLP's web server and readers.
     """
@@ -89,7 +89,7 @@ class AllenNLP:
         self.bilm = _ElmoBiLm(f"{folder}/options.json", f"{folder}/weights.hdf5")
 
     def forget(self) -> None:
-        """It keeps nothing between calls but its state, which costs the same whatever it is."""
+        """Do nothing: it keeps only its state between calls, whose cost does not depend on its value."""
 
     def encode(self, batch: Sentences) -> list[Any]:
         with self.torch.no_grad():
@@ -114,13 +114,13 @@ class SimpleElmo:
         self.model = ElmoModel()
         self.model.load(folder, max_batch_size=64)
         self.model.elmo_sentence_input = weight_layers("input", self.model.sentence_embeddings_op, use_layers="all")
-        one = 1 if cores == 1 else 0  # 0: its own choice
+        one = 1 if cores == 1 else 0  # 0: TensorFlow decides
         settings = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=one, inter_op_parallelism_threads=one)
         self.session = tf.compat.v1.Session(config=settings)
         self.session.run(tf.compat.v1.global_variables_initializer())
 
     def forget(self) -> None:
-        """It keeps nothing between calls but its state."""
+        """Do nothing: it keeps only its state between calls."""
 
     def encode(self, batch: Sentences) -> list[Any]:
         vectors = self.model.get_elmo_vectors(batch, warmup=False, layers="all", session=self.session)
@@ -128,7 +128,7 @@ class SimpleElmo:
 
 
 class StubFinder:
-    """Finds empty modules under the names of ``STUBS``, behind everything that is installed."""
+    """Finds empty modules under the names of ``STUBS``, after all installed ones."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if name.partition(".")[0] not in STUBS:
@@ -170,7 +170,7 @@ def run(contestant: Any, sentences: Sentences, batch: int) -> dict[str, float]:
 
 
 def peak_mb() -> float:
-    """The most memory this program had; getrusage would count what its parent had before it started, too."""
+    """Peak memory of this program; getrusage would also count its parent's memory before it started."""
     try:
         status = Path("/proc/self/status").read_text()
         (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
@@ -202,7 +202,7 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
     out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints must not get between the answers
+    os.dup2(2, 1)  # nothing that a library prints may get between the answers
     begun = time.perf_counter()
     contestant = CONTESTANTS[name](folder, cores)
     loaded = time.perf_counter()

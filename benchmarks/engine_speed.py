@@ -1,12 +1,12 @@
-"""How fast the engine is, with its kernel, without it and with fewer bits, against the engine on PyTorch before it.
+"""The speed of the engine, with its kernel, without it and with fewer bits, compared with the earlier PyTorch engine.
 
     python benchmarks/engine_speed.py [--models compact small] [--repeats 3] [--before COMMIT]
 
-Each contestant is a process of its own on one core, and they take turns, so that whatever else the machine does hits
-all of them; the figure is CPU time. The engine before is the one of a commit of this repository, checked out beside
-the other things that benchmarks keep. Sentences are those of WikiText-2, in natural order; tokens are known already.
+Each contestant is a separate process on one core, and they take turns, so that other work on the machine affects all
+of them; the figure is CPU time. The earlier engine is that of a commit of this repository, checked out beside the other
+things that benchmarks keep. Sentences are from WikiText-2, in natural order; all tokens are already cached.
 
-Beside the speed: how near the bundled model's vectors of fewer bits are to those of float32. Results:
+Besides speed, it measures how close the bundled model's vectors with fewer bits are to those in float32. Results:
 results/engine_speed.json, from which the tables in docs/engine.md are written.
 """
 
@@ -35,21 +35,21 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results/engine_speed.json"
 #: The last commit with the engine on PyTorch.
 BEFORE = "7d4ffb5"
-#: Sentences a call, and sentences a turn: the rate of single sentences does not depend on their number.
+#: Sentences per call → sentences per turn: the rate of single sentences does not depend on their number.
 CALLS = {64: 512, 4: 256, 1: 96}
-#: Trained weights, to see what fewer bits do to vectors; random ones serve for the speed.
+#: Trained weights, to see what fewer bits do to vectors; for speed, random ones are enough.
 TRAINED = "en"
-#: Divides the number of sentences, for models that are slow.
+#: Divisor of the number of sentences, for slow models.
 SLOW = {"original": 8}
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """An engine: of which commit, with which kernel, in which precision."""
+    """An engine: its commit, its kernel and its precision."""
 
     name: str
     kernel: str = ""  #: POLYSEME_KERNEL
-    precision: str | None = None  #: None: the engine before
+    precision: str | None = None  #: None: the earlier engine
 
 
 CONTESTANTS = (
@@ -72,7 +72,7 @@ def worker_of(contestant: Contestant, model: str, before: Path) -> Worker:
 
 
 def check_out(commit: str) -> Path:
-    """The repository as it was, in a folder of its own."""
+    """The repository at an earlier commit, in its own folder."""
     folder = CACHE / f"polyseme-{commit}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def check_out(commit: str) -> Path:
 
 
 def measure(model: str, sentences: list[list[str]], repeats: int, before: Path) -> dict[str, Any]:
-    """Tokens a second of every contestant, for every size of call: the median of the repeats."""
+    """Tokens per second of every contestant, for every size of call: the median of the repeats."""
     rates: dict[str, dict[int, list[float]]] = {one.name: {call: [] for call in CALLS} for one in CONTESTANTS}
     with ExitStack() as stack:
         workers = {}
@@ -109,7 +109,7 @@ def measure(model: str, sentences: list[list[str]], repeats: int, before: Path) 
 
 
 def agreement(sentences: list[list[str]]) -> dict[str, dict[str, float]]:
-    """Cosines of the LSTM layers' vectors with those in float32: their mean and their first percentile."""
+    """Cosines between the LSTM layers' vectors and those in float32: mean and first percentile."""
     from polyseme.engine.engine import Engine
     from polyseme.formats.detect import load
 
@@ -145,7 +145,7 @@ def write_page(whole: dict[str, Any]) -> None:
 
 
 def shown(result: dict[str, Any]) -> str:
-    """Tokens a second, and how many times those of the engine before."""
+    """Tokens per second, and the ratio to the earlier engine."""
     rates = result["tokens_per_second"]
     base = rates[CONTESTANTS[0].name]
     lines = [f"{result['model']:22}" + "".join(f"{f'{call} a call':>18}" for call in CALLS)]
@@ -156,7 +156,7 @@ def shown(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The engine against the one on PyTorch that it replaced.")
+    parser = argparse.ArgumentParser(description="The engine compared with the PyTorch engine that it replaced.")
     parser.add_argument("--models", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--before", default=BEFORE, metavar="COMMIT")

@@ -2,8 +2,8 @@
 
     python engine_worker.py MODEL PRECISION          PRECISION is empty for the engine on PyTorch
 
-Commands come as JSON lines, {"sentences": […], "call": 4}; the answers are {"cpu_seconds": …}. The first line tells
-which engine it is.
+Commands are JSON lines, {"sentences": […], "call": 4}; answers are {"cpu_seconds": …}. The first line says which
+engine it is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     for line in sys.stdin:
         command = json.loads(line)
         sentences, call = command["sentences"], command["call"]
-        engine.encode(sentences)  # so that all tokens are known
+        engine.encode(sentences)  # so that all tokens are cached
         begun = time.process_time()
         for first in range(0, len(sentences), call):
             engine.encode(sentences[first : first + call])

@@ -1,11 +1,11 @@
-"""What ELMo costs in an epoch of training, task by task: the same steps, or whole epochs, with it and without it.
+"""What ELMo costs in an epoch of training, by task: the same steps, or whole epochs, with and without it.
 
     python benchmarks/epoch_cost.py [--task ner …] [--budget cpu] [--steps 60] [--repeats 3]
     python benchmarks/epoch_cost.py --whole [--task ner …] [--budget cpu] [--repeats 3]
 
-Each task model is trained by turns without ELMo and with it at the input and at both ends: for some steps on the dev
-set (a train set takes longer to read) in one thread, by CPU time; or for an epoch on the train set, with a look at dev,
-in as many threads as PyTorch takes, by the clock. The layers are in the cache, as in every epoch but the first.
+Each task model is trained in turns without ELMo, with it at the input, and with it at both ends: for some steps on the
+dev set (train sets take longer to read) in one thread, by CPU time; or for an epoch on the train set, including
+evaluation on dev, with PyTorch's default threads, by wall time. Layers are cached, as in every epoch but the first.
 Results: results/epoch_cost.json, and the tables in docs/tasks.md.
 """
 
@@ -37,11 +37,11 @@ TASKS = ("ner", "pos", "sst", "snli", "srl", "squad", "coref")
 RESULTS = Path(__file__).parent / "results" / "epoch_cost.json"
 PLACES = ("none", "input", "both")
 BUDGETS = ("cpu", "paper")
-WARMING = 5  # steps at the beginning, in which kernels are made
+WARMING = 5  # first steps, in which kernels are set up
 
 
 class Enough(Exception):
-    """So many steps are done."""
+    """Enough steps are done."""
 
 
 def seconds_a_step(task: str, budget: str, where: str, data: DataFiles, elmo: Elmo, steps: int) -> float:
@@ -52,7 +52,7 @@ def seconds_a_step(task: str, budget: str, where: str, data: DataFiles, elmo: El
     def stepped(progress: TrainingProgress, batches: int) -> None:
         nonlocal before
         now = time.process_time()
-        if progress.batch > 1:  # before the first step of an epoch dev is looked at
+        if progress.batch > 1:  # before the first step of an epoch comes an evaluation on dev
             taken.append(now - before)
         before = now
         if len(taken) == WARMING + steps:
@@ -67,7 +67,7 @@ def seconds_a_step(task: str, budget: str, where: str, data: DataFiles, elmo: El
 
 
 def seconds_an_epoch(task: str, budget: str, where: str, data: DataFiles, elmo: Elmo) -> float:
-    """Seconds of the clock for the first epoch and the look at dev behind it."""
+    """Wall-clock seconds for the first epoch and the evaluation on dev after it."""
     with tempfile.TemporaryDirectory() as folder:
         preset = with_values(find_task(task).presets[budget], {"elmo": where, "epochs": 1}, "a task")
         plan = TaskPlan(task, DataFiles(data.train, data.dev), Path(folder), preset, budget)
@@ -92,7 +92,7 @@ def measure(task: str, options: argparse.Namespace, data: DataFiles, elmo: Elmo)
 
 
 def write_page(rows: list[dict[str, Any]]) -> None:
-    """A row for each task and budget; how often the time without ELMo goes into the time with it."""
+    """A row for each task and budget, with the ratio of the time with ELMo to that without."""
     for title, whole in (("epoch cost", False), ("whole epochs", True)):
         cells = [_cells(row) for row in rows if (row["of"] == "an epoch") == whole]
         unit = "an epoch" if whole else "a step"

@@ -1,18 +1,18 @@
-"""Which words the explorer opens with, chosen by measurement: serve/page/examples.js.
+"""The words that the explorer opens with, chosen by measurement: serve/page/examples.js.
 
     python benchmarks/explorer_examples.py [--only en]
 
-Candidates are the words of senses.tsv, whose eight sentences are labelled with two senses. For each word the sense map
-of the shipped text is made, and every labelled sentence is put into the group that its word is used like:
+Candidates are the words of senses.tsv, each with eight sentences labelled with two senses. For each word, the sense map
+of the bundled text is computed, and every labelled sentence is assigned to the group with the most similar uses:
 
-    right       share of the sentences whose group holds mostly their own sense; both senses need a group of their own
-    fit         share of the sentences in which the names of their group are likelier than those of the other group
+    right       share of sentences whose group holds mostly their own sense; each sense needs its own group
+    fit         share of sentences in which the names of their group are likelier than those of the other group
 
 A word is shown if at least RIGHT of its sentences are right and FIT of the names fit; the best come first. The two
-sentences that are shown are the clearest of each sense, and both must be right. What was found is written beside the
-figures in results/explorer_examples.json. The figures choose examples; they are no measure of a model, because the best
-of sixty words are shown. map_precision.py says how well the map itself separates the senses, of all words and of those
-that are shown; that goes into docs/serve.md.
+sentences shown are the clearest of each sense, and both must be right. The words and figures are in
+results/explorer_examples.json. The figures only choose examples and do not measure a model, because the best of sixty
+words are shown. map_precision.py measures how well the map separates senses, for all words and for those shown; its
+table is in docs/serve.md.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "src" / "polyseme" / "serve" / "page" / "examples.js"
 RESULTS = Path(__file__).parent / "results" / "explorer_examples.json"
 
-SHOWN = 5  #: examples of a language
+SHOWN = 5  #: examples per language
 RIGHT, FIT = 0.75, 0.6
-FEWEST = 8  #: occurrences of a word in the shipped text
-MANY = 16  #: so many make a better picture
+FEWEST = 8  #: least occurrences of a word in the bundled text
+MANY = 16  #: this many make a better picture
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A word, what the groups made of its labelled sentences, and the sentences to show."""
+    """A word, how its labelled sentences were grouped, and the sentences to show."""
 
     word: str
     right: float
     fit: float
     names: dict[str, tuple[str, ...]]  #: by sense
-    sentences: tuple[str, str]  #: one of each sense, the word in brackets
+    sentences: tuple[str, str]  #: one for each sense, with the word in brackets
     occurrences: int  #: on the map
-    margin: float  #: how much more alike two occurrences in one group are than two of different groups, top layer
+    margin: float  #: how much more similar occurrences are within a group than between groups, top layer
 
     @property
     def passes(self) -> bool:
@@ -71,7 +71,7 @@ class Tried:
 
 
 def try_word(elmo: Elmo, word: AmbiguousWord, uses: Uses, found: SenseMap) -> Tried | None:
-    """Put the labelled sentences into the groups of a map; None where two senses get no two groups."""
+    """Assign the labelled sentences to the groups of a map; None if the two senses do not get separate groups."""
     lexicon = lexicon_or_none(elmo)
     alike = uses.similarities(found.uses, "sense")  # [8, n]
     sizes = np.bincount(found.labels)
@@ -102,7 +102,7 @@ def _margin(found: SenseMap) -> float:
 
 
 def _fits(substitutes: Any, number: int, names: dict[str, tuple[str, ...]], sense: str, lexicon: Any) -> bool:
-    """Whether the names of a sentence's own group weigh more among its substitutes than those of the other group."""
+    """Whether the names of a sentence's own group have more weight among its substitutes than the other group's."""
     weights = dict(zip(substitutes.ids[number].tolist(), substitutes.weights[number].tolist(), strict=True))
     ids = {name: id_ for id_, name in enumerate(lexicon.words)}
     weigh = {one: sum(weights.get(ids[name], 0.0) for name in of) for one, of in names.items()}
@@ -110,7 +110,7 @@ def _fits(substitutes: Any, number: int, names: dict[str, tuple[str, ...]], sens
 
 
 def try_words(elmo: Elmo) -> tuple[list[Tried], dict[str, OnTheMap]]:
-    """The words of the model's language that can be shown, the best first; and every word on its map."""
+    """The words of the model's language that can be shown, best first; and the map figures of every word."""
     lang = language_code(elmo.lang)
     text = shipped_text(lang)
     assert text is not None
@@ -129,7 +129,7 @@ def try_words(elmo: Elmo) -> tuple[list[Tried], dict[str, OnTheMap]]:
 
 
 def on_the_map(lang: str, placed: dict[str, OnTheMap], shown: Sequence[Tried]) -> dict[str, Any]:
-    """Of the words that nothing was chosen on, and of those that are shown."""
+    """Map figures of the words that nothing was chosen on, and of those that are shown."""
     _, reporting = split_halves(read_senses(lang=lang))
     return {
         "reporting": summarize([placed[word.word] for word in reporting if word.word in placed]),
@@ -154,7 +154,7 @@ def page_of(examples: dict[str, list[dict[str, Any]]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="LANG", help="one language; the examples of the others stay")
+    parser.add_argument("--only", metavar="LANG", help="one language; the examples of the others stay unchanged")
     chosen = parser.parse_args(arguments)
     results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for model in [chosen.only] if chosen.only else bundled_models():

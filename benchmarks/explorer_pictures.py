@@ -1,10 +1,10 @@
-"""The explorer in the documentation, in one command: pictures, and how quickly the page is there → docs/serve.md.
+"""The explorer in the documentation, in one command: pictures, and how fast the page loads → docs/serve.md.
 
 python benchmarks/explorer_pictures.py [--model MODEL ...] [--out DIR] [--pictures]      → explorer-*.png
 
-Pictures are taken with the Chromium of this machine; with --pictures nothing else is done. first_paint.py says how the
-figures are measured. The page opens with the examples that explorer_examples.py chose for
-the bundled models: run that first when a model is new.
+Pictures are taken with the installed Chromium; with --pictures nothing else is done. first_paint.py says how the
+figures are measured. The page opens with the examples that explorer_examples.py chose for the bundled models: run that
+first for a new model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ HEIGHT = 1500
 
 
 def wait_for_indexes(address: str) -> list[dict[str, str]]:
-    """The models of the server, when their indexes are there."""
+    """The models of the server, once their indexes are ready."""
     while True:
         with urlopen(f"{address}/models") as answer:
             models = json.load(answer)["models"]
@@ -86,9 +86,9 @@ def write_table(paint: dict[str, dict[str, float]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", action="append", default=[], help="what polyseme serve takes; all bundled ones")
+    parser.add_argument("--model", action="append", default=[], help="as for polyseme serve; by default, all bundled")
     parser.add_argument("--out", type=Path, default=DOCS)
-    parser.add_argument("--pictures", action="store_true", help="take pictures only")
+    parser.add_argument("--pictures", action="store_true", help="only take pictures")
     options = parser.parse_args()
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:

@@ -1,10 +1,9 @@
-"""Every extra alone in a new environment: does it install, does its adapter work, and how large is it?
+"""Each extra by itself in a new environment: does it install, does its adapter work, and how large is it?
 
     python benchmarks/extras.py [sklearn spacy …]
 
-The wheel of this checkout is built once. Each environment gets it with one extra, at the versions that constraints.txt
-pins, and runs the program extra_trials/try_NAME.py there. What was measured before stays for the extras
-that are not named.
+The wheel of this checkout is built once. Each environment gets it with one extra, at the versions pinned in
+constraints.txt, and runs the program extra_trials/try_NAME.py. Extras that are not named keep their earlier results.
 
 Results: results/extras.json, from which a table in docs/ecosystem.md is written.
 """
@@ -33,11 +32,11 @@ RESULTS = Path(__file__).parent / "results/extras.json"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What extra_trials/try_NAME.py needs, beside the extra NAME, and which versions are noted."""
+    """What extra_trials/try_NAME.py needs besides the extra NAME, and which versions to record."""
 
-    packages: tuple[str, ...]  #: whose versions are noted
-    beside: tuple[str, ...] = ()  #: packages that the program needs and the extra does not bring
-    pinned: bool = True  #: constraints.txt can hold with this extra
+    packages: tuple[str, ...]  #: packages whose versions are recorded
+    beside: tuple[str, ...] = ()  #: packages that the program needs but the extra does not install
+    pinned: bool = True  #: whether constraints.txt can be satisfied with this extra
 
 
 TRIALS = {
@@ -50,7 +49,7 @@ TRIALS = {
     "sklearn": Trial(("scikit-learn",)),
     "spacy": Trial(("spacy",)),
     "mteb": Trial(("mteb",)),
-    "flair": Trial(("flair",), pinned=False),  # it asks for an older huggingface_hub than the others
+    "flair": Trial(("flair",), pinned=False),  # it needs an older huggingface_hub than the others
     "gensim": Trial(("gensim",)),
     "onnx": Trial(("onnx", "onnxruntime"), beside=("onnxruntime",)),
     "docs": Trial(("mkdocs-material", "mkdocstrings")),
@@ -59,7 +58,7 @@ TRIALS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("extras", nargs="*", help="all unless named")
+    parser.add_argument("extras", nargs="*", help="by default, all")
     names = parser.parse_args().extras or list(TRIALS)
     measured = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"extras": {}}
     with tempfile.TemporaryDirectory() as place:
@@ -82,7 +81,7 @@ def build(folder: Path) -> Path:
 
 def tried(name: str, wheel: Path, folder: Path) -> dict[str, Any]:
     trial = TRIALS[name]
-    venv.create(folder / "venv")  # without pip: the one of this Python installs into it
+    venv.create(folder / "venv")  # without pip: that of this Python installs into it
     python = folder / "venv" / "bin" / "python"
     pins = ROOT / "constraints.txt"
     if not trial.pinned:

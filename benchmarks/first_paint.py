@@ -1,9 +1,9 @@
-"""How long the explorer takes to show itself: first paint, the map, and bytes; → results/first_paint.json.
+"""How long the explorer takes to appear: first paint, the map, and bytes; → results/first_paint.json.
 
     polyseme serve --port 8000 &
     python benchmarks/first_paint.py http://127.0.0.1:8000/
 
-Medians of several fresh visits (no cache), at 1280 × 800 and at 400 × 800, in the Chromium of this machine.
+Medians of several fresh visits (no cache), at 1280 × 800 and at 400 × 800, in the installed Chromium.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WIDTHS = (1280, 400)
 
 
 def visit(browser: Any, address: str, width: int) -> dict[str, float]:
-    """One visit: milliseconds from the beginning of the navigation, and what was sent."""
+    """One visit: milliseconds from the start of navigation, and what was sent."""
     context = browser.new_context(viewport={"width": width, "height": 800}, reduced_motion="reduce")
     page = context.new_page()
     sizes: list[int] = []
@@ -41,7 +41,7 @@ def visit(browser: Any, address: str, width: int) -> dict[str, float]:
 
 def measure(browser: Any, address: str) -> dict[str, dict[str, float]]:
     """By width; written beside the other results."""
-    visit(browser, address, 1280)  # the first map of a word is computed, later ones are kept
+    visit(browser, address, 1280)  # the first map of a word is computed, later ones are cached
     found = {}
     for width in WIDTHS:
         visits = [visit(browser, address, width) for _ in range(VISITS)]

@@ -1,8 +1,8 @@
-"""What a token that is given from outside should be to a model of morphemes: its first unit, its last, or their mean.
+"""How a model of morphemes should represent a token split elsewhere: by its first unit, its last, or their mean.
 
     python benchmarks/given_tokens.py [--data SHARED/data]
 
-The probe of parts of speech on UD Korean GSD, dev, by layer → results/given_tokens.json and docs/tokenization.md.
+The part-of-speech probe on UD Korean GSD, dev, by layer → results/given_tokens.json and docs/tokenization.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def mean(layers: Floats, counts: list[int]) -> Floats:
 
 @dataclass(frozen=True)
 class UnitVectors(BiLMVectors):
-    """Vectors of tokens, each made of those of its units."""
+    """Vectors of tokens, each computed from those of its units."""
 
     pick: Pick
 

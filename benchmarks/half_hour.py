@@ -1,9 +1,9 @@
-"""Half an hour on two cores: a model from one shard of encyclopaedia text, and its perplexity on held-out text.
+"""Half an hour on two cores: train a model on one shard of encyclopaedia text, and measure its held-out perplexity.
 
     python benchmarks/half_hour.py --work FOLDER [--text FILE] [--held-out FILE]
 
-Prepares the corpus, trains (a run that was stopped goes on), evaluates with the full softmax, and writes
-benchmarks/results/half_hour.json and the table of docs/training.md.
+Prepares the corpus, trains (a stopped run is resumed), evaluates with the full softmax, and writes
+benchmarks/results/half_hour.json and the table in docs/training.md.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a plain install takes, and how soon the first vector is there.
+"""What a plain install takes, and how long it takes to get the first vector.
 
     python benchmarks/install.py [--before COMMIT] [--repeats 5]
 
-Installed into new virtual environments, without extras: this checkout, and a commit from when PyTorch was a dependency
-(there with the CPU build of PyTorch that constraints.txt pins; what pip chooses on Linux without a pin brings CUDA and
-is gigabytes larger). Packages are downloaded anew. The first vector is measured in new processes, which take turns: CPU
-time from the start of Python, and peak memory.
+Two versions are installed into new virtual environments, without extras: this checkout, and a commit from when PyTorch
+was a dependency (with the CPU build of PyTorch pinned in its constraints.txt; without a pin, pip on Linux chooses a
+CUDA build that is gigabytes larger). All packages are downloaded. The first vector is measured in new processes, which
+take turns: CPU time from the start of Python, and peak memory.
 
 Results: results/install.json, from which a table in docs/engine.md is written.
 """
@@ -29,7 +29,7 @@ from pages import fill_in, table
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results/install.json"
-#: The last commit whose dependencies had PyTorch among them and whose engine was on it.
+#: The last commit that depended on PyTorch, with an engine based on it.
 BEFORE = "7d4ffb5"
 FIRST_VECTOR = """
 import json, resource, time
@@ -68,7 +68,7 @@ def checkout(commit: str, folder: Path) -> Path:
 
 
 def install(source: Path, folder: Path) -> dict[str, Any]:
-    """Seconds and megabytes of ``pip install .`` in a new environment, which itself does not count."""
+    """Seconds and megabytes of ``pip install .`` in a new environment, not counting the environment itself."""
     venv.create(folder, with_pip=True)
     empty = megabytes(folder)
     wants_torch = re.search(r'^    "torch', (source / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)

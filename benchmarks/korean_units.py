@@ -1,12 +1,12 @@
-"""How closely Korean is parted into morphemes, how fast, and how many of them a vocabulary lacks.
+"""How accurately Korean is split into morphemes, how fast, and how many of them a vocabulary lacks.
 
     pip install kiwipiepy
     python benchmarks/korean_units.py [dev test kiwi senses speed ko ko-eojeol] [--data SHARED/data]
 
-F1 compares boundaries between two letters of an eojeol, one of them a Hangul syllable: with the analyses of Kiwi on the
-held-out text, and with the gold morphemes of UD Korean GSD, for the tagger and for Kiwi itself. Unknown are tokens of
-the held-out text that are not among the most frequent of the training text. Results: results/korean_units.json, and
-from it the table in docs/tokenization.md. Half an hour on one core, most of it for counting words.
+F1 compares boundaries between two letters of an eojeol, one of them a Hangul syllable, with the analyses of Kiwi on the
+held-out text, and with the gold morphemes of UD Korean GSD, for the tagger and for Kiwi itself. Tokens of the held-out
+text are unknown if they are not among the most frequent ones of the training text. Results: results/korean_units.json,
+and from it the table in docs/tokenization.md. It takes half an hour on one core, mostly for counting words.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ Ends = Callable[[str], Iterable[int]]
 
 
 def spell(text: str) -> str:
-    """Syllables as their letters; a consonant that begins an ending (ㄴ다) as what closes a syllable."""
+    """Syllables as letters; a consonant that begins an ending (ㄴ다) as a syllable-final one."""
     closing = text[0].translate(CLOSING) + text[1:] if text else text
     return unicodedata.normalize("NFD", closing)
 
 
 def find_gold_places(form: str, lemma: str) -> tuple[set[int], set[int]]:
-    """Where the morphemes of a treebank's word, ``lemma`` with plus signs, meet between syllables; and what is open.
+    """Where the morphemes of a treebank word (``lemma`` with plus signs) meet between syllables, and what is unclear.
 
-    Morphemes are spelled letter by letter from both ends: 참여+하+ㄴ다 is 참여|한다. What lies between the two, where
-    letters have merged (가깝+ㄴ in 가까운), is left open.
+    Morphemes are matched letter by letter from both ends: 참여+하+ㄴ다 is 참여|한다. The part in between, where letters
+    have merged (가깝+ㄴ in 가까운), is left undecided.
     """
     places = {0}  # in letters
     for syllable in form:
@@ -71,7 +71,7 @@ def find_gold_places(form: str, lemma: str) -> tuple[set[int], set[int]]:
     if not morphemes:
         last = first
     else:
-        meetings.discard(first)  # whether the next one begins here is not known yet
+        meetings.discard(first)  # whether the next one begins here is still unknown
         last = len(letters)
         while morphemes and letters.endswith(morphemes[-1], first, last):
             last -= len(morphemes.pop())
@@ -93,7 +93,7 @@ def in_percent(agreement: list[int]) -> dict[str, float]:
 
 
 def compare_with_kiwi(folder: Path) -> dict[str, Any]:
-    """Boundaries beside a syllable, punctuation left out: that is easy. And which share of each kind is found."""
+    """F1 of boundaries beside a syllable, without the easy ones at punctuation; and the share of each kind found."""
     from kiwipiepy import Kiwi
 
     agreement, by_kind = [0, 0, 0], {kind: [0, 0] for kind in KINDS}
@@ -102,7 +102,7 @@ def compare_with_kiwi(folder: Path) -> dict[str, Any]:
         open_places = askable(line)
         found, right = set(find_morpheme_ends(line)) & open_places, set(places_between(tokens)) & open_places
         count_agreement(found, right, agreement)
-        begins = {token.start: token.tag[0] for token in reversed(tokens)}  # of a contraction, the first
+        begins = {token.start: token.tag[0] for token in reversed(tokens)}  # for a contraction, the first
         for kind, tag in KINDS.items():
             of_kind = {place for place in right if begins[place] == tag}
             by_kind[kind][0] += len(of_kind & found)
@@ -155,7 +155,7 @@ def count_units(path: Path, lang: str) -> Counter[str]:
 
 
 def measure_unknown(folder: Path, lang: str) -> dict[str, Any]:
-    """The share of the held-out tokens that the most frequent words of the training files leave out, in percent."""
+    """The percentage of held-out tokens that are not among the most frequent words of the training files."""
     held_out = folder / "kowiki-heldout.txt.xz"
     known: Counter[str] = Counter()
     for path in sorted(folder.glob("*.txt.xz")):
@@ -170,7 +170,7 @@ def measure_unknown(folder: Path, lang: str) -> dict[str, Any]:
 
 
 def count_parted() -> dict[str, int]:
-    """How many marked words of the sense test are tokens of their own."""
+    """How many marked words of the sense test are separate tokens."""
     marked = [sentence for word in read_senses(lang="ko") for sentence in word.sentences]
     parted = 0
     for text, span in map(read_target, marked):
@@ -225,7 +225,7 @@ def measure(part: str, data: Path) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", choices=PARTS, nargs="*", help="what to measure; the other results stay")
+    parser.add_argument("parts", choices=PARTS, nargs="*", help="what to measure; other results stay unchanged")
     parser.add_argument("--data", type=Path, default=DATA)
     arguments = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}

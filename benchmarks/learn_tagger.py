@@ -15,7 +15,7 @@ _CHUNK = 1 << 16
 
 
 def find_examples(codes: Codes, asked: Flags, find_features: Callable[[Codes, Places], Codes], context: int) -> Codes:
-    """The slots that vote at each place that is asked, of a long text: [examples, F]."""
+    """The slots that vote at each asked place of a long text: [examples, F]."""
     found = []
     for start in range(0, len(codes), _CHUNK):
         left = min(start, context)
@@ -25,7 +25,7 @@ def find_examples(codes: Codes, asked: Flags, find_features: Callable[[Codes, Pl
 
 
 def learn(slots: Codes, labels: Flags, size: int, *, epochs: int, batch: int, rate: float = 0.1) -> Floats:
-    """Logistic regression by AdaGrad, mean of the second half of the epochs. ``slots`` is [examples, F]."""
+    """Logistic regression by AdaGrad, averaged over the second half of the epochs. ``slots`` is [examples, F]."""
     weights = np.zeros(size, np.float32)
     squares = np.full_like(weights, 1e-3)
     mean = np.zeros_like(weights)
@@ -48,10 +48,10 @@ def learn(slots: Codes, labels: Flags, size: int, *, epochs: int, batch: int, ra
 def count_words(
     codes: Codes, ends: Floats, letter: Flags, longest: int, slots: int, least_count: int, least_rate: int
 ) -> Lexicon:
-    """How often strings of letters are words, as a table; of two in one slot the more frequent stays.
+    """A table of how often strings of letters are words; of two strings in one slot, the more frequent is kept.
 
-    ``ends`` is how surely a word ends after each place. Strings that are rarer than ``least_count``, or less often
-    words than the level ``least_rate`` says, are not worth a place.
+    ``ends`` is the probability that a word ends after each place. Strings rarer than ``least_count``, or words less
+    often than the level ``least_rate``, are left out.
     """
     begins = np.concatenate([[np.float32(1)], ends[:-1]])
     hashes, rates, counts = [], [], []

@@ -1,12 +1,12 @@
-"""Learn what sentences are about, for the bundled models: documents of their corpora → models/topics.safetensors.
+"""Learn the topics of sentences for the bundled models: documents of their corpora → models/topics.safetensors.
 
-    python benchmarks/learn_topics.py            all of them, after a model in the box was replaced
-    python benchmarks/learn_topics.py ko         one of them; the others stay
+    python benchmarks/learn_topics.py            all of them, after a bundled model was replaced
+    python benchmarks/learn_topics.py ko         one of them; the others stay unchanged
 
-The map is learned without labels, from none of the texts that models are measured on. What the topic counts for in
-"sense" is then chosen for each model on the choosing half of its senses.tsv, by the share of right triplets plus the
-adjusted Rand index of the groups: a Korean particle hides more of a place than an English preposition does, so Korean
-needs the topic more.
+The map is learned without labels, and not from texts that models are measured on. The weight of the topic in "sense" is
+then chosen for each model on the choosing half of its senses.tsv, by the share of right triplets plus the adjusted Rand
+index of the groups: a Korean particle hides more of a place than an English preposition does, so Korean needs the topic
+more.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
 from shared_data import DATA
 
-#: Encyclopaedias: an article is a document, and about one thing.
+#: Encyclopaedias: each article is a document on one topic.
 TEXTS = {"en": ("enwiki-core-1",), "ko": ("kowiki-1",), "zh": ("zhwiki-Hans", "zhwiki-Hant")}
-DOCUMENTS = 1200  #: in all
-CHARACTERS = {"en": 6000, "ko": 3000, "zh": 2000}  #: of each that are read
-LENGTHS = range(6, 51)  #: tokens of a sentence
-WEIGHTS = (0.1, 0.2, 0.3, 0.45, 0.7, 1.0)  #: of the topic in "sense" that are tried
+DOCUMENTS = 1200  #: documents in all
+CHARACTERS = {"en": 6000, "ko": 3000, "zh": 2000}  #: characters read of each
+LENGTHS = range(6, 51)  #: numbers of tokens in a sentence
+WEIGHTS = (0.1, 0.2, 0.3, 0.45, 0.7, 1.0)  #: weights of the topic in "sense" to try
 
 
 def sentences(lang: str, tokenization: str, data: Path) -> Iterator[tuple[int, list[str]]]:
-    """The document and the tokens of each."""
+    """The document and the tokens of each sentence."""
     for file, name in enumerate(TEXTS[lang]):
         documents = read_documents([data / "corpora" / lang / f"{name}.txt.xz"], unit="document")
         for number, document in enumerate(islice(documents, DOCUMENTS // len(TEXTS[lang]))):
@@ -53,7 +53,7 @@ def sentences(lang: str, tokenization: str, data: Path) -> Iterator[tuple[int, l
 
 
 def learn(name: str, data: Path) -> dict[str, np.ndarray]:
-    """The map of a model and the weight of its topics, under the names that they are stored by."""
+    """The map of a model and the weight of its topics, under the names in the file."""
     elmo = Elmo.from_pretrained(name, device="cpu")
     rows = weighted_rows(elmo.lexicon)
     found = list(sentences(name, elmo.lang, data))
@@ -66,7 +66,7 @@ def learn(name: str, data: Path) -> dict[str, np.ndarray]:
 
 
 def choose_weight(elmo: Elmo, topics: Topics) -> float:
-    """The best of WEIGHTS on the choosing half; of equals the smallest."""
+    """The best of WEIGHTS on the choosing half; of equals, the smallest."""
     words, _ = split_halves(read_senses(lang=elmo.lang.partition("-")[0]))
     elmo.lexicon.topics = topics
     places = [[find_place(elmo, sentence) for sentence in word.sentences] for word in words]
@@ -82,7 +82,7 @@ def choose_weight(elmo: Elmo, topics: Topics) -> float:
 
 
 def _judged(uses: Uses, senses: Sequence[str]) -> float:
-    """The share of right triplets of a word, and how far its groups agree with its senses."""
+    """The share of right triplets of a word, and how well its groups agree with its senses."""
     similarity = uses.similarities(uses, "sense")
     groups = find_groups(similarity).tolist()
     return triplet_accuracy(similarity, senses) + adjusted_rand(contingency(senses, groups))

@@ -1,8 +1,8 @@
-"""Cut the font of the demo's picture out of Noto Sans CJK: just the characters that the demo draws.
+"""Make the font of the demo's picture from Noto Sans CJK: only the characters that the demo draws.
 
     python benchmarks/make_demo_font.py NotoSansCJK-Regular.ttc src/polyseme/demo/fonts/demo-cjk.otf
 
-Needed again when the Korean or Chinese sentences of the demo change; a test says so. The large font is in Debian's
+Run it again when the Korean or Chinese sentences of the demo change; a test says so. The large font is in Debian's
 package fonts-noto-cjk.
 """
 
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def cut_out(font: TTFont, characters: set[str]) -> None:
-    """Leave nothing but the outlines of some characters."""
+    """Keep only the outlines of the given characters."""
     options = subset.Options(layout_features=[], hinting=False, notdef_outline=True)
     options.name_IDs, options.name_languages = list(KEPT_NAMES), [0x409]
     options.drop_tables += UNUSED_TABLES
@@ -44,7 +44,7 @@ def cut_out(font: TTFont, characters: set[str]) -> None:
 
 
 def rename(font: TTFont) -> None:
-    """So that nobody takes it for the whole font."""
+    """Rename the font, so that nobody takes it for the complete one."""
     plain = FAMILY.replace(" ", "")
     names = {1: FAMILY, 3: f"{plain}, from {FACE} 2.004", 4: FAMILY, 6: f"{plain}-Regular"}
     for record in font["name"].names:

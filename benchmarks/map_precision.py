@@ -1,10 +1,10 @@
-"""Whether the explorer's map separates senses, at its top layer and at its stop "sense", in two dimensions.
+"""Whether the explorer's two-dimensional map separates senses, at its top layer and at its stop "sense".
 
-    labelled    the eight labelled sentences of a word, placed on the map of the shipped text as a typed sentence is:
+    labelled    the eight labelled sentences of a word, placed on the map of the bundled text like a typed sentence:
                 the share whose nearest other one has the same sense; chance is 3/7
     colours     the marks of the map: the share whose nearest other one has the same colour, which is its group
 
-explorer_examples.py measures both while it chooses the examples, and writes the table in docs/serve.md.
+explorer_examples.py measures both when it chooses the examples, and writes the table in docs/serve.md.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ MEASURES = ("labelled", "colours")
 
 @dataclass(frozen=True)
 class OnTheMap:
-    """A word: by measure and stop, a share."""
+    """The shares of a word, by measure and stop."""
 
     word: str
     shares: dict[str, dict[str, float]]
 
 
 def place_labelled(word: str, senses: Sequence[str], uses: Uses, found: SenseMap) -> OnTheMap:
-    """Labelled uses of a word on its map."""
+    """Measure the labelled uses of a word on its map."""
     rings = (found.plane.place(uses.word)[-1], found.sense_plane.place(uses.similarities(found.uses, "sense")))
     marks = (found.points[-1], found.sense_points)
     colours = [str(label) for label in found.labels]

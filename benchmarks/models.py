@@ -1,10 +1,10 @@
-"""What a model knows, by one command: every figure of docs/models.md.
+"""Every figure of docs/models.md in one command: what a model knows.
 
     python benchmarks/models.py en [ko zh] --data DIR [--model PATH] [--float32 PATH] [--test]
 
 DIR is the folder with corpora/, pos/ and wsd/. Each part is written to benchmarks/results/model-<lang>.json when it is
-done, so that an interrupted command goes on; ``--only PART`` computes some parts again. Figures of another model are
-never kept beside new ones: a part belongs to the weights that made it. Test splits are read with ``--test`` only.
+done, so that an interrupted command can be resumed; ``--only PART`` computes parts again. Figures of different models
+are never mixed: a part belongs to the weights it was measured with. Test splits are read only with ``--test``.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from polyseme.text.readers import read_documents
 RESULTS = Path(__file__).parent / "results"
 GLOVE = "glove-6b-50d"
 STATES: tuple[State, ...] = ("reset", "warm", "carry")
-SAMPLE_TOKENS = 1 << 16  # of the held-out text, where models or states are compared with each other
+SAMPLE_TOKENS = 1 << 16  # of held-out text, for comparing models or states with each other
 SPEED_TOKENS = 50_000
 WSD_DEV = ("semeval2007",)
-READS_TEST = ("pos-", "wsd")  # parts whose names begin like this
+READS_TEST = ("pos-", "wsd")  # prefixes of the names of such parts
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Where a language's data lie, below the data folder."""
+    """Where a language's data are in the data folder."""
 
     held_out: tuple[str, ...]
-    treebanks: tuple[tuple[str, TagColumn], ...]  #: the first one stands for all where models are compared
+    treebanks: tuple[tuple[str, TagColumn], ...]  #: the first one is used for comparing models
     wsd: bool = False
     glove: bool = False
 
@@ -65,7 +65,7 @@ LANGUAGES = {
 
 @dataclass
 class Bench:
-    """A model and all that its parts need."""
+    """A model and everything needed to measure it."""
 
     lang: str
     stored: StoredModel
@@ -90,7 +90,7 @@ class Bench:
 
 
 def perplexity(bench: Bench) -> Figures:
-    """Every held-out file to its end, each sentence from the zero state."""
+    """Perplexity on every complete held-out file, each sentence from the zero state."""
     measured = {
         path.name: knowledge.measure_likelihood(bench.stored, path, lang=bench.lang) for path in bench.held_out()
     }
@@ -99,7 +99,7 @@ def perplexity(bench: Bench) -> Figures:
 
 
 def tags(bench: Bench, name: str, column: TagColumn) -> Figures:
-    """The probe on every layer, beside the most frequent tag and GloVe."""
+    """The probe on every layer, compared with the most frequent tag and GloVe."""
     splits = bench.treebank(name, column, test=bench.test)
     found: Figures = {
         "layers": knowledge.measure_probe(BiLMVectors(bench.elmo), splits),
@@ -111,18 +111,18 @@ def tags(bench: Bench, name: str, column: TagColumn) -> Figures:
 
 
 def states(bench: Bench) -> Figures:
-    """Reset, warm and carry side by side."""
+    """Compare reset, warm and carry."""
     return side_by_side(bench, {state: (bench.stored, state) for state in STATES})
 
 
 def float16(bench: Bench) -> Figures:
-    """The model as it was trained, before its weights were rounded, under the same conditions."""
+    """The model before its weights were rounded, under the same conditions."""
     assert bench.float32 is not None
     return side_by_side(bench, {"stored": (bench.stored, "reset"), "float32": (load(bench.float32), "reset")})
 
 
 def side_by_side(bench: Bench, models: dict[str, tuple[StoredModel, State]]) -> Figures:
-    """The perplexity of some held-out text, and the probe of the first tag set on dev."""
+    """The perplexity on some held-out text, and the probe for the first tag set on dev."""
     path, (name, column) = bench.held_out()[0], bench.language.treebanks[0]
     splits = bench.treebank(name, column, test=False)
     found: Figures = {"file": path.name, "treebank": name, "column": column}
@@ -134,7 +134,7 @@ def side_by_side(bench: Bench, models: dict[str, tuple[StoredModel, State]]) -> 
 
 
 def wsd(bench: Bench) -> Figures:
-    """The nearest sense by layer, beside the first sense and the same with GloVe."""
+    """The nearest sense by layer, compared with the first sense and with GloVe."""
     folder, sets = bench.data / "wsd", FIVE_SETS if bench.test else WSD_DEV
     words = TableVectors.load(GLOVE, knowledge.sense_tokens(folder, sets))
     by_title: dict[str, FrozenVectors] = {"layers": BiLMVectors(bench.elmo), "glove": words}
@@ -142,12 +142,12 @@ def wsd(bench: Bench) -> Figures:
 
 
 def senses(bench: Bench) -> Figures:
-    """Ambiguous words that each layer tells apart."""
+    """How well each layer separates the senses of ambiguous words."""
     return knowledge.measure_ambiguous_words(bench.elmo, bench.lang)
 
 
 def speed(bench: Bench) -> Figures:
-    """Tokens a second, the best of three readings of the same sentences, and with nothing in the cache."""
+    """Tokens per second, the best of three readings of the same sentences, and with an empty cache."""
     sentences, tokens = list[list[str]](), 0
     for document in read_documents(bench.held_out()[:1]):
         for sentence in bench.elmo.split(document.text or ""):
@@ -178,12 +178,12 @@ def _rates(tokens: int, seconds: tuple[float, float]) -> Figures:
 
 
 def curve(bench: Bench) -> Figures:
-    """What the run noted while it trained, as the card has it."""
+    """What was recorded in training, from the card."""
     return {name: [point[name] for point in bench.stored.card["curve"]] for name in ("tokens_seen", "perplexity")}
 
 
 def parts_of(bench: Bench) -> dict[str, Callable[[], Figures]]:
-    """The quick ones first."""
+    """All parts, the quick ones first."""
     parts: dict[str, Callable[[], Figures]] = {"senses": lambda: senses(bench), "speed": lambda: speed(bench)}
     if bench.stored.card.get("curve"):
         parts["curve"] = lambda: curve(bench)
@@ -199,7 +199,7 @@ def parts_of(bench: Bench) -> dict[str, Callable[[], Figures]]:
 
 
 def measure(bench: Bench, results: Path, only: list[str] | None) -> None:
-    """Every part that is not in the result file of these weights yet."""
+    """Measure every part that is not yet in the result file for these weights."""
     path, key = results / f"model-{bench.lang}.json", knowledge.language_model_digest(bench.stored)
     result = json.loads(path.read_text()) if path.exists() else {}
     known = result["parts"] if result.get("digest") == key else {}
@@ -239,10 +239,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("langs", nargs="+", choices=LANGUAGES)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--model", help="a model other than the bundled one; for one language")
+    parser.add_argument("--model", help="a model other than the bundled one, for one language")
     parser.add_argument("--float32", help="the model before its weights were rounded to float16")
     parser.add_argument("--only", nargs="+", metavar="PART")
-    parser.add_argument("--test", action="store_true", help="read the test splits too")
+    parser.add_argument("--test", action="store_true", help="also read the test splits")
     parser.add_argument("--threads", type=int, default=min(2, torch.get_num_threads()))
     parser.add_argument("--results", type=Path, default=RESULTS, help="another folder; then no page is written")
     options = parser.parse_args()

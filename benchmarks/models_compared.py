@@ -1,7 +1,7 @@
-"""The models in the box beside those of version 0.1, on the same sets, for docs/models.md.
+"""The bundled models compared with those of version 0.1, on the same sets, for docs/models.md.
 
     python benchmarks/models_compared.py            the table, from the result files
-    python benchmarks/models_compared.py --keep     the figures as they are now become results/models-0.1.json
+    python benchmarks/models_compared.py --keep     save the current figures as results/models-0.1.json
 
 The second was run once, with the models of version 0.1.
 """
@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 BEFORE = RESULTS / "models-0.1.json"
 LANGUAGES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
 READOUTS = ("place", "substitutes", "sense")
-#: A figure's name, and how it is written.
+#: Name of a figure → its format.
 FIGURES = {
     "tokens seen": "{:,.0f}",
     "unknown": "{:.1%}",
@@ -31,7 +31,7 @@ Figures = dict[str, float]
 
 
 def figures(lang: str, results: Path = RESULTS) -> Figures:
-    """What the result files say of a model: one number for each question."""
+    """One number for each question, from the result files of a model."""
     model = json.loads((results / f"model-{lang}.json").read_text(encoding="utf-8"))
     parts = model["parts"]
     found: Figures = {"tokens seen": model["tokens_seen"]}
@@ -55,7 +55,7 @@ def sense_figures(lang: str, layers: int, results: Path) -> Figures:
 
 
 def compared_table(before: dict[str, Figures], now: dict[str, Figures]) -> str:
-    """A row for each figure of each language: version 0.1, now."""
+    """A row for each figure of each language: version 0.1, and now."""
     rows = [
         (LANGUAGES[lang], name, *(written(name, one.get(name)) for one in (before.get(lang, {}), found)))
         for lang, found in now.items()
@@ -69,7 +69,7 @@ def written(name: str, value: float | None) -> str:
 
 
 def write_comparison() -> None:
-    """Fill the mark of docs/models.md."""
+    """Write the table in docs/models.md."""
     before: dict[str, Figures] = json.loads(BEFORE.read_text(encoding="utf-8"))
     fill_in("models.md", "compared", compared_table(before, {lang: figures(lang) for lang in LANGUAGES}))
 

@@ -1,4 +1,4 @@
-"""Tables and pictures out of the models' cards and results/model-*.json, for docs/models.md.
+"""Tables and pictures from the models' cards and results/model-*.json, for docs/models.md.
 
 python benchmarks/models_page.py
 """
@@ -15,13 +15,13 @@ from pages import DOCS, fill_in, table
 PAGE = "models.md"
 MODELS = Path(__file__).parents[1] / "src/polyseme/models"
 TITLES = {"en": "English", "ko": "Korean", "zh": "Chinese"}
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # told apart by colour-blind readers too
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")  # distinguishable for colour-blind readers too
 CURVE_TICKS = (50, 70, 100, 150, 200, 300, 400, 600, 1000, 2000)  # of perplexity
 Part = dict[str, Any]
 
 
 def write_page(results: Path) -> None:
-    """Fill the marks of docs/models.md: what the cards say, and one pair for each language that has results."""
+    """Fill the marked parts of docs/models.md: one from the cards, and one for each language with results."""
     fill_in(PAGE, "cards", card_table(MODELS))
     for lang in TITLES:
         path = results / f"model-{lang}.json"
@@ -30,7 +30,7 @@ def write_page(results: Path) -> None:
 
 
 def card_table(models: Path) -> str:
-    """What the runs noted of every model in the box."""
+    """What the training runs recorded, for every bundled model."""
     head = ("model", "layers", "words", "tokens seen", "hours", "perplexity, held out", "megabytes")
     return table(head, [card_row(models / lang) for lang in TITLES if (models / lang).is_dir()])
 
@@ -51,7 +51,7 @@ def card_row(folder: Path) -> tuple[str, ...]:
 
 
 def section(result: Part, docs: Path) -> str:
-    """All that was measured of one model; what was not is left out."""
+    """Everything that was measured for one model; parts that were not are left out."""
     parts: Part = result["parts"]
     texts = [introduction(result)]
     if "curve" in parts:
@@ -196,7 +196,7 @@ def percent(share: float) -> str:
 
 
 def draw_curve(part: Part, path: Path) -> None:
-    """A line for each time that the training began anew from the model so far: rate and held-out sample may differ."""
+    """One line for each training run that continued the model, since rate and held-out sample may differ."""
     figure, axes = _axes("tokens seen, millions", "perplexity, held-out text")
     seen, values = part["tokens_seen"], part["perplexity"]
     begins = [0, *(place for place in range(1, len(seen)) if seen[place] <= seen[place - 1]), len(seen)]
@@ -210,7 +210,7 @@ def draw_curve(part: Part, path: Path) -> None:
 
 
 def draw_layers(probes: dict[str, Part], path: Path) -> None:
-    """A line for each treebank; what has no layers is a line across."""
+    """A line for each treebank; a baseline without layers is a horizontal line."""
     figure, axes = _axes("layer", "accuracy, per cent")
     for colour, (name, part) in zip(COLOURS, probes.items(), strict=False):
         split = "test" if part["layers"]["test"] is not None else "dev"

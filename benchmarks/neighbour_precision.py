@@ -1,10 +1,10 @@
-"""How often a neighbour has the right sense, against labels, by readout: two tests of `Index.neighbours`.
+"""How often a neighbour has the right sense according to labels, by readout: two tests of `Index.neighbours`.
 
-    same word     every labelled use of senses.tsv asks for the nearest of the other uses of its word: the same sense?
-    any word      annotated words of SemCor ask for the nearest annotated words of other lemmas: the same class of
+    same word     for every labelled use in senses.tsv: does the nearest other use of its word have the same sense?
+    any word      for annotated words of SemCor: are the nearest annotated words of other lemmas in the same class of
                   meanings? The classes are WordNet's 45 (person, food, time, …), which every sense key names.
 
-The default of `polyseme neighbours` is the readout that is best on the words for choosing.
+The default of `polyseme neighbours` is the readout that is best on the words reserved for choosing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pseudo_words import LabelledUses
 
 Figures = dict[str, Any]
 
-SENTENCES = 6000  #: of SemCor, spread over it
+SENTENCES = 6000  #: sentences of SemCor, evenly spread
 QUESTIONS, AMONG, NEAREST = 300, 4000, 10
 
 
@@ -38,7 +38,7 @@ def class_of(key: str) -> str:
 
 
 def annotated_nouns(folder: Path) -> list[tuple[str, str, Place]]:
-    """Lemma, class and place of nouns of SemCor, spread over all of it, in an order that has nothing to do with it."""
+    """Lemma, class and place of nouns from all of SemCor, in an unrelated order."""
     semcor, keys = read_sense_set(folder, "semcor")
     found = [
         (one.lemma[0], class_of(min(keys[one.id])), Place(sentence.tokens, one.start, one.end))
@@ -50,7 +50,7 @@ def annotated_nouns(folder: Path) -> list[tuple[str, str, Place]]:
 
 
 def measure_any_word(elmo: Elmo, folder: Path) -> Figures:
-    """The share of the ten nearest nouns of other lemmas that are of the same class; questions by halves of lemmas."""
+    """The share of the ten nearest nouns of other lemmas in the same class; questions by halves of lemmas."""
     nouns = annotated_nouns(folder)
     asked, among = nouns[:QUESTIONS], nouns[QUESTIONS : QUESTIONS + AMONG]
     lexicon = lexicon_or_none(elmo)
@@ -72,14 +72,14 @@ def measure_any_word(elmo: Elmo, folder: Path) -> Figures:
 
 
 def between(here: Uses, there: Uses) -> dict[str, Floats]:
-    """Similarities by every readout that a user may choose. [n, m] each"""
+    """Similarities by every readout that users can choose. [n, m] each"""
     found = {"word": here.similarities(there, "word")}
     found |= {by: here.similarities(there, by) for by in ("place", "substitutes", "sense")}
     return found
 
 
 def same_word_figures(every: Uses, words: Sequence[LabelledUses]) -> dict[str, list[float]]:
-    """For each readout the precision of each word; ``every`` has the uses of all words, in order."""
+    """The precision of each word, by readout; ``every`` has the uses of all words, in order."""
     found: dict[str, list[float]] = {}
     begin = 0
     for word in words:

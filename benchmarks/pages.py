@@ -1,4 +1,4 @@
-"""Tables in the documentation, written from result files: what stands between two marks is replaced."""
+"""Write tables in the documentation from result files: the text between two marks is replaced."""
 
 from __future__ import annotations
 

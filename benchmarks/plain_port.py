@@ -1,4 +1,4 @@
-"""What one gets by porting bilm-tf's training graph to PyTorch line by line: the baseline of benchmarks/pretrain.py.
+"""A line-by-line port of bilm-tf's training graph to PyTorch: the baseline of benchmarks/pretrain.py.
 
 A loop over time steps under autograd, the character CNN over all 50 characters of every token for each direction,
 a draw of negatives for each direction, and a dense update of the whole softmax. The objective is the trainer's.
@@ -17,7 +17,7 @@ from polyseme.pretrain.training.language_model import LanguageModel, lstm_layers
 
 
 class PlainPort:
-    """Windows of text, state from zero, one Adagrad step each."""
+    """Trains on windows of text from the zero state, one Adagrad step each."""
 
     def __init__(self, model: LanguageModel, negatives: int) -> None:
         self.model, self.negatives = model, negatives
@@ -25,7 +25,7 @@ class PlainPort:
         self.optimizer = torch.optim.Adagrad(model.parameters(), lr=0.2, initial_accumulator_value=1.0, eps=0)
 
     def step(self, batch: PackedBatch) -> float:
-        """One update; the mean loss."""
+        """Make one update; returns the mean loss."""
         self.optimizer.zero_grad()
         losses = [self._loss(number, reading, batch.rows) for number, reading in enumerate(batch.readings)]
         loss = torch.stack(losses).mean()

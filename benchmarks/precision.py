@@ -1,12 +1,11 @@
-"""What fewer bits cost and save: scores of tasks and memory, with weights in float32, float16 and int8.
+"""What fewer bits cost and save: task scores and memory with weights in float32, float16 and int8.
 
     python benchmarks/precision.py [--model en] [--sentences 2000]
 
-Frozen vectors, as everywhere in the model's page: a linear probe of parts of speech (English EWT, dev), and the nearest
-sense of SemCor on the five sets of word sense disambiguation, means from its first sentences; and the bundled tagger of
-names (Universal NER, dev), which was trained on vectors of float32. Memory is that of a new
-process with the network of the original size and random weights. Results: results/precision.json, and two tables in
-docs/engine.md.
+Vectors are frozen, as everywhere on the models page: a linear probe for parts of speech (English EWT, dev); the nearest
+sense on the five sets for word sense disambiguation, with means from the first sentences of SemCor; and the bundled NER
+tagger (Universal NER, dev), which was trained on float32 vectors. Memory is that of a new process with a network of the
+original size and random weights. Results: results/precision.json, and two tables in docs/engine.md.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def measure_memory(model: Path) -> dict[str, dict[str, float]]:
 
 
 def measure_scores(model: str, sentences: int) -> dict[str, dict[str, Any]]:
-    """By precision: the share of tags in each layer, and the senses in each layer."""
+    """By precision: the share of right tags and the F1 of senses, in each layer."""
     from polyseme.elmo import Elmo
     from polyseme.probes.frozen import BiLMVectors
     from polyseme.reproduce.knowledge import measure_probe, measure_word_senses, read_splits

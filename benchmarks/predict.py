@@ -1,10 +1,10 @@
-"""How much of the speed of embedding is left when a tagger of names reads the vectors.
+"""How much of the speed of embedding remains when an NER tagger reads the vectors.
 
     python benchmarks/predict.py RUN [--tokens 25000] [--repeats 5]
 
 RUN is a folder of ``polyseme task train ner`` with ELMo. The same tokenised sentences are embedded and tagged in turn,
-each time by a model that is loaded anew, so that no token is in the cache. Results: results/predict.json, and the
-sentence about it in docs/tasks.md.
+each time by a newly loaded model, so that no token is cached. Results: results/predict.json, and the sentence about it
+in docs/tasks.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Tokens = list[str]
 
 
 def read_sentences(tokens: int) -> list[Tokens]:
-    """The first sentences of the dev split of Universal NER, with at least so many tokens."""
+    """The first sentences of the dev split of Universal NER, with at least this many tokens."""
     kept: list[Tokens] = []
     for example in find_task("ner").read(find_data(DATA / "ner/uner-ewt").dev, split_text):
         if sum(map(len, kept)) >= tokens:
@@ -77,7 +77,7 @@ def main() -> None:
     sentences = read_sentences(options.tokens)
     tokens = sum(map(len, sentences))
     for prepare in (embedding, predicting):
-        prepare(options.run, sentences[:100])()  # kernels are made once in a process
+        prepare(options.run, sentences[:100])()  # kernels are set up once per process
     pairs = [
         tuple(seconds(prepare(options.run, sentences)) for prepare in (embedding, predicting))
         for _ in range(options.repeats)

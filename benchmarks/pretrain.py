@@ -1,9 +1,9 @@
-"""Tokens per second of the trainer against a plain port, interleaved in one run.
+"""Tokens per second of the trainer compared with a plain port, interleaved in one run.
 
     python benchmarks/pretrain.py [--text FILE] [--repeats N] [--out FILE.json]
 
-Batches of 64 × 20 positions, a vocabulary of 50,000 words, full steps with backward, clipping and update. Every
-contestant makes one step in turn, so that a change of the machine's speed meets all of them; medians are compared.
+Batches have 64 × 20 positions, the vocabulary 50,000 words, and steps include backward, clipping and update. The
+contestants make one step each in turn, so that changes in the machine's speed affect all of them; medians are compared.
 The rate of a matrix product of 1024³ is measured between the turns.
 """
 
@@ -49,7 +49,7 @@ SHAPES = {
 
 @dataclass
 class Contestant:
-    """Something that makes training steps, and the seconds that each took."""
+    """A program that makes training steps, and the seconds that each step took."""
 
     name: str
     shape: str
@@ -156,7 +156,7 @@ def measure(corpus: Corpus, repeats: int) -> dict[str, object]:
             print(f"round {number + 1} of {len(batches)}", flush=True)
             if number == 0:
                 for contestant in contestants:
-                    contestant.seconds.clear()  # the first step of each takes its memory
+                    contestant.seconds.clear()  # the first step of each allocates its memory
     distinct = statistics.mean(len(batch.rows) / (ROWS * STEPS) for batch in batches)
     rates = {(c.name, c.shape, c.cores): c.rate for c in contestants}
     one, two = statistics.median(gemm[1]), statistics.median(gemm[2])
@@ -188,7 +188,7 @@ def measure(corpus: Corpus, repeats: int) -> dict[str, object]:
 
 
 def write_page(results: dict[str, object]) -> None:
-    """The table of docs/training.md."""
+    """The table in docs/training.md."""
     rates, ratios, gemm = results["tokens_per_second"], results["ratios"], results["gemm_gflops"]
     assert isinstance(rates, list) and isinstance(ratios, dict) and isinstance(gemm, dict)
     speeds = [[r["shape"], r["contestant"], r["cores"], f"{r['median']:,.0f}"] for r in rates]

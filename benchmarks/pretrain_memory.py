@@ -1,9 +1,9 @@
-"""Peak memory of training on a corpus of 1 million and of 50 million tokens: it should not depend on the corpus.
+"""Peak memory of training on corpora of 1 million and 50 million tokens: it should not depend on the size.
 
     python benchmarks/pretrain_memory.py FILE… [--out FILE.json]
 
-The files are read again and again until there is text enough. Each corpus is trained on for some hundred steps in a
-process of its own, whose largest resident size is what counts.
+The files are read repeatedly until there is enough text. Each corpus is trained on for a few hundred steps in a
+separate process, whose largest resident size is measured.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def paragraphs(files: list[Path], tokens: int) -> Iterator[str]:
     for file in cycle(files):
         for document in read_documents([file]):
             text = document.text or ""
-            tokens -= int(1.15 * len(text.split()))  # punctuation becomes tokens of its own
+            tokens -= int(1.15 * len(text.split()))  # punctuation becomes separate tokens
             yield text + "\n"
             if tokens <= 0:
                 return

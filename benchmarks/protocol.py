@@ -1,12 +1,12 @@
-"""The whole table of tasks by one protocol for both arms (polyseme.reproduce.protocol, docs/tasks.md): one command.
+"""The whole table of tasks in one command, by one protocol for both arms (polyseme.reproduce.protocol, docs/tasks.md).
 
     python benchmarks/protocol.py --estimate               what is left to do, and about how long it takes
-    python benchmarks/protocol.py --threads 1              everything that is not there yet; stopped, it goes on
+    python benchmarks/protocol.py --threads 1              everything that is missing; run it again to resume
     python benchmarks/protocol.py --task ner --task pos    some tasks
     python benchmarks/protocol.py --baselines              only the runs that need no biLM, while one is being trained
 
-Started twice, two processes share the work: each takes what the other has not begun. That is the way to use two cores,
-because a network of this size gains little from a second thread.
+If started twice, the two processes share the work: each takes what the other has not begun. This is the best way to use
+two cores, because a network of this size gains little from a second thread.
 
 For each task: the trials of both arms on dev, the best of each, three seeds of both on dev and test (Table 1), the rows
 of Tables 2 and 3 on dev, and one run with the biLM fine-tuned on the task's own training text. Trials and runs are kept
@@ -56,22 +56,22 @@ from polyseme.tasks.training import TaskWatch
 from polyseme.tasks.vectors.static import PACKAGE, named_vectors
 from shared_data import DATA
 
-#: Parts of speech are no part of the paper's Table 1; they are measured in the same way.
+#: Parts of speech are not in the paper's Table 1, but are measured in the same way.
 TASKS = (*ALL_TASKS, "pos")
-PASSES = 3  #: over a task's training text, of the biLM that is fine-tuned on it
-WAIT_SECONDS = 20.0  #: before what another process measures is looked for again
-BUDGET, EARLIER_BUDGET = "cpu, tuned", "cpu"  #: of rows by this protocol, and of those before it
+PASSES = 3  #: passes over a task's training text to fine-tune the biLM
+WAIT_SECONDS = 20.0  #: before looking again for a measurement that another process makes
+BUDGET, EARLIER_BUDGET = "cpu, tuned", "cpu"  #: names for rows by this protocol, and for earlier rows
 
-#: Steps of an epoch on all the training data that is found here.
+#: Steps per epoch on all available training data.
 STEPS = {"ner": 392, "pos": 392, "sst": 933, "snli": 286, "srl": 522, "squad": 1_809, "coref": 282}
-#: Epochs until dev says stop, guessed: the last of the few that earlier runs had was mostly the best, and 5 follow it.
+#: Guessed epochs until early stopping: in earlier, shorter runs the last epoch was mostly the best, and 5 more follow.
 EPOCHS = {"ner": 22, "pos": 18, "sst": 10, "snli": 15, "srl": 15, "squad": 11, "coref": 20}
-LOOK = 1.2  #: an epoch with its look at dev, over its steps
+LOOK = 1.2  #: the time of an epoch with evaluation on dev, relative to its steps
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: its runs, the choice they were made with, and whether the test set is read."""
+    """A row of the table: its runs, the choice for them, and whether the test set is read."""
 
     run: TaskRun
     choice: Choice
@@ -96,7 +96,7 @@ def other_runs(task: str) -> Iterator[TaskRun]:
 
 
 def seconds_of_a_run(task: str, cost: Path) -> float:
-    """By the steps that were timed (epoch_cost.py), the mean of both arms; minutes where they were not."""
+    """Expected seconds, from the steps timed by epoch_cost.py (mean of both arms); some minutes if not timed."""
     rows = json.loads(cost.read_text(encoding="utf-8")) if cost.exists() else []
     timed = [
         row["seconds"] for row in rows if (row["task"], row["budget"]) == (task, "cpu") and row["of"] != "an epoch"
@@ -108,7 +108,7 @@ def seconds_of_a_run(task: str, cost: Path) -> float:
 
 
 class Protocol:
-    """A shelf of results, the conditions of all runs, and what they give."""
+    """A shelf of results, the conditions of all runs, and the rows made from them."""
 
     def __init__(self, chosen: argparse.Namespace, elmo: Elmo) -> None:
         self.chosen, self.elmo = chosen, elmo
@@ -142,7 +142,7 @@ class Protocol:
         return list(runs(row.run, row.choice, data, self.conditions(task), seeds=row.seeds, judged=row.judged))
 
     def take_all(self, wanted: Sequence[Measurement]) -> None:
-        """Measure what is not there; what another process measures is left to it, and waited for at the end."""
+        """Measure what is missing; measurements of another process are left to it, and waited for at the end."""
         waiting = [one for one in wanted if self.shelf.record(one) is None]
         while waiting:
             for one in waiting:
@@ -152,7 +152,7 @@ class Protocol:
                 time.sleep(WAIT_SECONDS)
 
     def try_to_take(self, one: Measurement) -> None:
-        """Unless another process is at it."""
+        """Make one measurement, unless another process is making it."""
         self.shelf.folder.mkdir(parents=True, exist_ok=True)
         busy = f"another process measures {one.title}"
         try:
@@ -163,11 +163,11 @@ class Protocol:
                 raise
 
     def results(self, wanted: Sequence[Measurement]) -> list[Result]:
-        """Of measurements that are made."""
+        """The results of finished measurements."""
         return [self.shelf.take(one, watch(one.title)) for one in wanted]
 
     def report(self, task: str, folder: str, data: DataFiles) -> None:
-        """The rows of a task whose runs are made."""
+        """The rows of a task whose runs are finished."""
         found = [(row, self.results(self.made_of(row, data))) for row in self.rows(task, data)]
         base, ours, *others = found
         p = significance(task, base[1], ours[1])
@@ -231,9 +231,9 @@ class Protocol:
             rows_of_tasks.say(json.dumps(line, ensure_ascii=False))
 
     def left(self, task: str, data: DataFiles) -> list[Measurement]:
-        """What is still to be made; runs are counted by the first trial's choice until the trials are there.
+        """What is still to be done; until the trials are finished, runs are counted with the first trial's choice.
 
-        The run with a fine-tuned biLM takes about as long as one of the ELMo arm, which stands for it.
+        The run with a fine-tuned biLM is counted as one of the ELMo arm, which takes about as long.
         """
         rows = self.rows(task, data)
         wanted = [one for arm in self.trials(task, data).values() for one in arm]
@@ -249,7 +249,7 @@ def watch(title: str) -> TaskWatch:
 
 
 def run_all(protocol: Protocol, found: Mapping[str, tuple[str, DataFiles]]) -> None:
-    """All trials, then the runs and the rows of each task; two processes wait for each other where a task ends."""
+    """All trials, then the runs and rows of each task; two processes wait for each other at the end of a task."""
     protocol.take_all(
         [one for task, (_, data) in found.items() for arm in protocol.trials(task, data).values() for one in arm]
     )
@@ -262,7 +262,7 @@ def run_all(protocol: Protocol, found: Mapping[str, tuple[str, DataFiles]]) -> N
 
 
 def run_baselines(protocol: Protocol, found: Mapping[str, tuple[str, DataFiles]]) -> None:
-    """Trials and runs of the first arm; the tables are written when the second one is there too."""
+    """Trials and runs of the first arm; tables are written once the second arm is finished too."""
     for task, (_, data) in found.items():
         protocol.take_all(protocol.trials(task, data)["none"])
         protocol.take_all(protocol.made_of(protocol.rows(task, data)[0], data))
@@ -270,17 +270,17 @@ def run_baselines(protocol: Protocol, found: Mapping[str, tuple[str, DataFiles]]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", choices=TASKS, action="append", help="only these; may be given several times")
+    parser.add_argument("--task", choices=TASKS, action="append", help="only this task; may be repeated")
     parser.add_argument("--model", default="en")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of the data sets")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with the data sets")
     parser.add_argument(
-        "--vectors", type=named_vectors, default=PACKAGE, help="word vectors of both arms", metavar="FILE"
+        "--vectors", type=named_vectors, default=PACKAGE, help="word vectors for both arms", metavar="FILE"
     )
-    parser.add_argument("--set", dest="changes", action="append", default=[], help="of all runs", metavar="NAME=VALUE")
-    parser.add_argument("--work", type=Path, default=rows_of_tasks.REPORT, help="folder of results and runs")
+    parser.add_argument("--set", dest="changes", action="append", default=[], help="for all runs", metavar="NAME=VALUE")
+    parser.add_argument("--work", type=Path, default=rows_of_tasks.REPORT, help="folder for results and runs")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--baselines", action="store_true", help="only the runs that need no biLM")
-    parser.add_argument("--estimate", action="store_true", help="only say what is left to do")
+    parser.add_argument("--estimate", action="store_true", help="only print what is left to do")
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(chosen.threads)
     protocol = Protocol(chosen, Elmo.from_pretrained(chosen.model, device="cpu"))

@@ -1,10 +1,9 @@
-"""Pseudo-words: ambiguity made by hand, thousands of times, without anybody who labels.
+"""Pseudo-words: thousands of artificial ambiguous words, without manual labels.
 
-Two words that have nothing to do with each other are written as one, "banana" and "door" as "bananadoor", and the
-senses of the new word are known (Gale et al., 1992; Schütze, 1992). The two are about equally frequent and stand beside
-the same function words, so that grammar alone does not tell them apart. All uses of a word come from different
-documents, because uses in one document would be alike in everything. Which words become one depends on the text and its
-tokens, not on a model.
+Two unrelated words are merged into one, "banana" and "door" into "bananadoor", so that the senses of the new word are
+known (Gale et al., 1992; Schütze, 1992). The two are about equally frequent and occur beside the same function words,
+so that grammar alone does not distinguish them. All uses of a word come from different documents, because uses in one
+document would be alike in every way. Which words are merged depends on the text and its tokens, not on a model.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from polyseme.lm.places import Place
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text
 
-USES = 4  #: of each of the two words, unless said otherwise
+USES = 4  #: uses of each of the two words, by default
 FUNCTION_WORDS = 50  #: the most frequent tokens, beside which words are compared
-TOO_FREQUENT = 100  #: so many tokens are no content words
-LIKE_FREQUENT = 1.5  #: times as frequent as the other
+TOO_FREQUENT = 100  #: the most frequent tokens, which are not content words
+LIKE_FREQUENT = 1.5  #: most by which one word may be more frequent than the other
 LENGTHS = range(6, 41)  #: tokens of a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledUses:
-    """A word, or what stands for one, and its uses with the sense of each."""
+    """A word or pseudo-word, and its uses with the sense of each."""
 
     word: str
     senses: tuple[str, ...]
@@ -41,7 +40,7 @@ class LabelledUses:
 
 
 def read_sentences(paths: Sequence[Path], lang: str) -> list[list[list[str]]]:
-    """The documents of some files as sentences of tokens."""
+    """The documents of the files, as sentences of tokens."""
     documents = read_documents(paths, unit="document")
     return [[sentence.tokens for sentence in split_text(one.text or "", lang)] for one in documents]
 
@@ -49,7 +48,7 @@ def read_sentences(paths: Sequence[Path], lang: str) -> list[list[list[str]]]:
 def make_pseudo_words(
     documents: Sequence[Sequence[list[str]]], most: int, *, seed: str = "", each: int = USES
 ) -> list[LabelledUses]:
-    """Up to ``most`` pseudo-words of ``each`` uses of both words, always the same from the same documents."""
+    """Up to ``most`` pseudo-words with ``each`` uses of both words, always the same for the same documents."""
     uses = _find_uses(documents, each)
     words = sorted(uses, key=lambda word: _hash(seed, word))
     profiles = _profiles(documents, words)  # [words, 2 · FUNCTION_WORDS]
@@ -70,7 +69,7 @@ def make_pseudo_words(
 
 
 def _find_uses(documents: Sequence[Sequence[list[str]]], each: int) -> dict[str, list[Place]]:
-    """One use from each document that has the word once in a sentence of a usual length; words with enough of them."""
+    """Words with enough uses: one from each document with the word exactly once in a sentence of normal length."""
     total = Counter(token for document in documents for sentence in document for token in sentence)
     frequent = {word for word, _ in total.most_common(TOO_FREQUENT)}
     uses = defaultdict[str, list[Place]](list)
@@ -87,7 +86,7 @@ def _find_uses(documents: Sequence[Sequence[list[str]]], each: int) -> dict[str,
 
 
 def _profiles(documents: Iterable[Sequence[list[str]]], words: Sequence[str]) -> npt.NDArray[np.float32]:
-    """How often each word stands behind and before each of the most frequent tokens; of length one."""
+    """How often each word follows and precedes each of the most frequent tokens, scaled to length one."""
     total = Counter(token for document in documents for sentence in document for token in sentence)
     function = {word: number for number, (word, _) in enumerate(total.most_common(FUNCTION_WORDS))}
     row = {word: number for number, word in enumerate(words)}
@@ -113,12 +112,12 @@ def _as_one(first: str, second: str, uses: dict[str, list[Place]], each: int) ->
 
 
 def _is_word(token: str) -> bool:
-    """In a script with capitals: no names, no abbreviations."""
+    """Whether a word is neither a name nor an abbreviation, in a script with capitals."""
     return token.isalpha() and token == token.lower() and (len(token) > 2 or not token.isascii())
 
 
 def _related(first: str, second: str) -> bool:
-    """They may be forms of one word."""
+    """Whether two words may be forms of one word."""
     size = 4 if first.isascii() else 1
     return first[:size] == second[:size] or first in second or second in first
 

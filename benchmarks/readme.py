@@ -14,7 +14,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def figures() -> str:
-    """Speed, exactness and size, each with the file or test that it comes from."""
+    """Speed, exactness and size, each with the file or test it comes from."""
     speed = json.loads((RESULTS / "engine_speed.json").read_text())
     (small,) = (one for one in speed["results"] if one["model"] == "small")
     quick, batch = small["tokens_per_second"], "64"

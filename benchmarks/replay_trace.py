@@ -2,8 +2,8 @@
 
     python benchmarks/replay_trace.py PREFIX          PREFIX.npz, PREFIX_options.json, …
 
-The trace holds the initial weights, every batch (and, where the softmax was sampled, the words drawn), and what
-bilm-tf made of them. The trainer's own step function makes the same steps here; nothing else is replayed.
+The trace holds the initial weights, every batch (and, for a sampled softmax, the words drawn), and bilm-tf's results.
+The trainer's own step function makes the same steps; nothing else is replayed.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def bilm_config(options: Mapping[str, Any]) -> BiLMConfig:
 
 
 def trace_layout(trace: Arrays) -> Layout:
-    """Which of bilm-tf's ways of naming its arrays this trace uses."""
+    """Which of bilm-tf's layouts of array names this trace uses."""
     names = [str(name) for name in trace["var_names"]]
     return max(
         BILM_TF,
@@ -184,7 +184,7 @@ def trace_training(options: Mapping[str, Any], model: LanguageModel) -> Training
 
 
 def trace_batch(trace: Arrays, where: str, step: int) -> PackedBatch:
-    """One recorded batch; every position is a distinct token, which changes nothing but the speed."""
+    """One recorded batch; every position is a distinct token, which changes only the speed."""
     rows, readings = [], []
     for suffix in ("", "_reverse"):
         if f"{where}token_ids{suffix}" not in trace:
@@ -226,7 +226,7 @@ def trace_softmax(trace: Arrays, step: int, words: int) -> StepSoftmax:
 
 
 def find_tries(ids: Tensor, recorded: np.ndarray, words: int) -> int:
-    """The number of draws is not recorded, but the expected counts tell it."""
+    """The number of draws, which is not recorded but follows from the expected counts."""
 
     def error(tries: int) -> float:
         counts = Negatives(ids, tries).log_expected_count(ids, words).exp().numpy()
@@ -259,7 +259,7 @@ def weights_by_their_names(model: LanguageModel, layout: Layout) -> dict[str, np
 
 
 def valid_perplexity(model: LanguageModel, trace: Arrays, size: int) -> float:
-    """bilm-tf's test procedure: one position at a time, state carried, the mean over batches of the loss."""
+    """bilm-tf's test procedure: one position at a time, state carried, mean loss over batches."""
     losses, states = [], None
     for step in range(len(trace[f"valid/bs{size}/token_ids"])):
         batch = trace_batch(trace, f"valid/bs{size}/", step)

@@ -1,6 +1,6 @@
-"""Run the notebooks of examples/ that are shown with their outputs, and store what they print and draw.
+"""Run the notebooks in examples/ that are shown with their outputs, and store what they print and draw.
 
-python benchmarks/run_notebooks.py [NAME.ipynb …]        needed again when a bundled model changes
+python benchmarks/run_notebooks.py [NAME.ipynb …]        run it again when a bundled model changes
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ STORED = ("polysemy.ipynb", "semantic-change.ipynb", "your-own-tagger.ipynb")
 
 
 def main() -> None:
-    import nbformat  # tests read STORED where this is not installed
+    import nbformat  # tests read STORED even if this is not installed
     from nbclient import NotebookClient
 
     for name in sys.argv[1:] or STORED:
@@ -22,7 +22,7 @@ def main() -> None:
         notebook = nbformat.read(EXAMPLES / name, as_version=4)
         NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
         for cell in notebook.cells:
-            cell.metadata = {}  # times of somebody's run
+            cell.metadata = {}  # execution times
         notebook.metadata.pop("language_info", None)
         nbformat.write(notebook, EXAMPLES / name)
         print(f"{name}: {time.perf_counter() - began:.0f} s")

@@ -1,10 +1,10 @@
-"""What jobs of any size take: words a second of a core, bytes a word, what cannot be shared out, what trainers send.
+"""What jobs of any size take: words per second and core, bytes per word, the serial part, what trainers send.
 
     python benchmarks/scale.py [--model en] [--words 60000] [--text FILE]
 
-Jobs run with one thread, in processes of their own that take turns; the clock is CPU time. From these figures follow
-the tables of docs/scale.md: seconds and bytes for a billion words and a trillion, projections for more cores, the
-simulated clusters of cluster_simulation.py, and how far training over a network goes. What is projected says so.
+Jobs run with one thread, in separate processes that take turns, by CPU time. The tables in docs/scale.md follow from
+these figures: seconds and bytes for a billion words and a trillion, projections for more cores, the simulated clusters
+of cluster_simulation.py, and how well training over a network scales. Projections are marked as such.
 
 Results: results/scale.json.
 """
@@ -30,7 +30,7 @@ from pages import fill_in, table
 HERE = Path(__file__).parent
 RESULTS = HERE / "results/scale.json"
 REPEATS = 2
-#: What is written, and how it is asked for.
+#: What is written → the options for it.
 OUTPUTS: dict[str, dict[str, Any]] = {
     "all layers": {"layers": "all"},
     "mean of the layers": {},
@@ -46,7 +46,7 @@ MACHINES = (1, 2, 4, 8, 16)
 
 
 def run_turn(model: str, text: str, title: str, precision: str) -> None:
-    """One job in this process, by one thread; prints CPU seconds of its parts, and bytes."""
+    """Run one job in this process, with one thread; prints the CPU seconds of its parts, and bytes."""
     from polyseme.elmo import Elmo
     from polyseme.embed.assembly import assemble
     from polyseme.embed.description import Options, Shard, survey
@@ -80,7 +80,7 @@ def run_turn(model: str, text: str, title: str, precision: str) -> None:
                 "reading": reading,
                 "kernel": kernel[0],
                 "merging": ended - before_merge,
-                # two shares have surveyed and read all of the input twice each, a job of one process does both once
+                # two shares survey and read all of the input once each, a job of one process does so only once
                 "total": ended - begun - 3 * reading,
                 "bytes": size,
             }
@@ -89,7 +89,7 @@ def run_turn(model: str, text: str, title: str, precision: str) -> None:
 
 
 def measure_jobs(model: str, text: Path) -> dict[str, dict[str, float]]:
-    """CPU seconds and bytes of a word, by what is written; the median of the turns."""
+    """CPU seconds and bytes per word, by what is written; medians of the turns."""
     kinds = [(title, "float32") for title in OUTPUTS] + [(MEAN, "int8")]
     turns: dict[tuple[str, str], list[dict[str, float]]] = {kind: [] for kind in kinds}
     words = len(text.read_text(encoding="utf-8").split())
@@ -108,7 +108,7 @@ def measure_jobs(model: str, text: Path) -> dict[str, dict[str, float]]:
 
 
 def measure_training(text: Path) -> dict[str, float]:
-    """What a process sends in a step of the recipe compact, and what the step takes on one core."""
+    """What a process sends in a step of the recipe compact, and how long the step takes on one core."""
     from itertools import islice
 
     import torch
@@ -126,7 +126,7 @@ def measure_training(text: Path) -> dict[str, float]:
     sent = list[int]()
 
     class Counting(Processes):
-        """Alone, but it notes what would be added up over all processes."""
+        """A single process that records what would be summed over all processes."""
 
         def add_up(self, tensors: Any) -> None:
             sent.append(sum(tensor.numel() * tensor.element_size() for tensor in tensors))
@@ -147,7 +147,7 @@ def measure_training(text: Path) -> dict[str, float]:
     return {
         "tokens": recipe.text.tokens,
         "bytes": median(sent),
-        "seconds": median(seconds[1:]),  # the first step takes its memory
+        "seconds": median(seconds[1:]),  # the first step allocates memory
     }
 
 
@@ -186,7 +186,7 @@ def job_table(jobs: dict[str, dict[str, float]]) -> str:
 
 
 def cores_table(job: dict[str, float]) -> str:
-    """Amdahl's law with the measured shares: no measurement beyond the cores that were there."""
+    """Amdahl's law with the measured shares; nothing was measured beyond the available cores."""
     rest = job["total"] - job["kernel"]
     own = job["total"] - job["reading"] - job["merging"]
     rows = []
@@ -197,7 +197,7 @@ def cores_table(job: dict[str, float]) -> str:
 
 
 def training_table(training: dict[str, float]) -> str:
-    """Seconds of a step: its work shared out, and a ring that passes every byte on about twice."""
+    """Seconds per step: its share of the work, and a ring all-reduce that sends every byte about twice."""
     rows = []
     for machines in MACHINES:
         work, row = training["seconds"] / (2 * machines), [str(machines)]

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "schemas"
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """By file: recipes of ``--recipe``, and what ``--config`` of each task takes."""
+    """File name → schema: recipes for ``--recipe``, and the ``--config`` of each task."""
     return {"recipe.json": json_schema(Recipe), **{f"task-{name}.json": task_schema(name) for name in MODULES}}
 
 

@@ -1,4 +1,4 @@
-"""What readouts cost beside encoding, in CPU time, which other work on the machine does not change."""
+"""The cost of readouts relative to encoding, in CPU time, so that other work on the machine does not matter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDS, PLACES = 5, 2048
 
 
 def measure_speed(elmo: Elmo, data: Path) -> dict[str, Any] | str:
-    """The place beside encoding, and substitutes a second; medians of some rounds, taken in turn."""
+    """The cost of the place relative to encoding, and substitutes per second; medians of alternating rounds."""
     del data
     path = shipped_text(elmo.lang)
     if path is None:

@@ -1,4 +1,4 @@
-"""polyseme serve under load: a crowd of clients against one at a time, and ten thousand broken requests.
+"""polyseme serve under load: many clients compared with one, and ten thousand broken requests.
 
 python benchmarks/serve.py [--quick] [--model MODEL]      → benchmarks/results/serve.json, unless --quick
 """
@@ -29,9 +29,9 @@ from pages import fill_in, table
 RESULTS = Path(__file__).parent / "results/serve.json"
 CLIENTS = 64
 TOKENS = 20
-#: The page is there so many seconds after the model is loaded.
+#: The page opens within this many seconds after the model is loaded.
 PROMISED_OPENING = 3.0
-#: The memory of a server that has seen 10,000 broken requests may have grown by so much; Python keeps what it once had.
+#: By how much memory may grow over 10,000 broken requests; Python does not return all memory to the system.
 FLAT_MB = 32
 WORDS = ("the", "a", "river", "bank", "money", "house", "present", "time", "old", "little", "gave", "took", "of", "in")
 
@@ -40,7 +40,7 @@ Address = tuple[str, int]
 
 @contextmanager
 def server(model: str) -> Iterator[tuple[Address, int]]:
-    """A server in a process of its own: where it listens, and the number of the process."""
+    """A server in a separate process: its address and its process id."""
     command = [sys.executable, "-m", "polyseme", "serve", "--model", model, "--port", "0", "--quiet"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -84,7 +84,7 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def ask_again_and_again(connection: Connection, body: bytes, duration: float, seconds: list[float]) -> None:
-    """One client: the next request goes out when the last one is answered; at least one does."""
+    """One client: it sends the next request when the last one is answered, and at least one."""
     reader, writer = connection
     until = time.perf_counter() + duration
     while not seconds or time.perf_counter() < until:
@@ -98,9 +98,9 @@ async def ask_again_and_again(connection: Connection, body: bytes, duration: flo
 
 
 async def crowd(where: Address, pid: int, clients: int, form: str, duration: float) -> dict[str, float]:
-    """Requests a second, of the clock and of the server's CPU time, and how long one takes.
+    """Requests per second, by wall time and by the server's CPU time, and how long one takes.
 
-    All are connected before the first asks.
+    All clients connect before the first request.
     """
     drawn = random.Random(0)
     bodies = [json.dumps({"tokens": [drawn.choices(WORDS, k=TOKENS)], "format": form}).encode() for _ in range(clients)]
@@ -121,7 +121,7 @@ async def crowd(where: Address, pid: int, clients: int, form: str, duration: flo
 
 
 def measure_crowd(where: Address, pid: int, form: str, duration: float, repeats: int) -> dict[str, Any]:
-    """In turns, so that what else the machine does meets both."""
+    """Alternate both, so that other work on the machine affects them equally."""
     turns = []
     for _ in range(repeats):
         for clients in (1, CLIENTS):
@@ -141,7 +141,7 @@ def measure_crowd(where: Address, pid: int, form: str, duration: float, repeats:
 
 
 def broken_requests() -> list[bytes]:
-    """One of each kind; none of them deserves a 200."""
+    """One request of each kind; none of them should be answered with 200."""
     good = json.dumps({"texts": ["a bank"]}).encode()
     return [
         request("/encode", b"{"),
@@ -189,7 +189,7 @@ async def send_broken(where: Address, content: bytes, statuses: Counter[str], tu
 
 
 async def drip(where: Address, statuses: Counter[str]) -> None:
-    """A request byte by byte, which would take minutes."""
+    """Send a request byte by byte, which would take minutes."""
     reader, writer = await asyncio.open_connection(*where)
     answer = asyncio.ensure_future(read_answer(reader))
     content = request("/encode", b" " * 200)
@@ -213,7 +213,7 @@ async def resident_mb(where: Address) -> float:
 
 
 async def attack(where: Address, count: int) -> dict[str, Any]:
-    """Broken requests of all kinds at once, and slow ones among them; in the middle of it good ones are answered."""
+    """Send broken requests of all kinds at once, slow ones among them, while good ones must still be answered."""
     kinds = broken_requests()
     statuses: Counter[str] = Counter()
     turn = asyncio.Semaphore(32)
@@ -236,7 +236,7 @@ async def attack(where: Address, count: int) -> dict[str, Any]:
 
 
 def judge(found: dict[str, Any]) -> list[str]:
-    """What was promised and does not hold."""
+    """The promises that do not hold."""
     wrong = []
     if found["opening"]["page_seconds"] > PROMISED_OPENING:
         wrong.append(f"the page took {found['opening']['page_seconds']:.1f} s")
@@ -251,7 +251,7 @@ def judge(found: dict[str, Any]) -> list[str]:
 
 
 async def opening(where: Address) -> dict[str, float]:
-    """Seconds until the page is there, and until the shipped text is indexed, from the moment the model is loaded."""
+    """Seconds from when the model is loaded until the page opens, and until the bundled text is indexed."""
     began = time.perf_counter()
     if "<title>" not in await get(where, "/"):
         raise SystemExit("the page is not there")
@@ -292,8 +292,8 @@ def write_table(found: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="short, and nothing is written: to see that it works")
-    parser.add_argument("--model", default="en", help="what polyseme serve takes")
+    parser.add_argument("--quick", action="store_true", help="short, and nothing is written: to check that it works")
+    parser.add_argument("--model", default="en", help="a model, as for polyseme serve")
     options = parser.parse_args()
     with server(options.model) as (where, pid):
         opened = asyncio.run(opening(where))

@@ -1,4 +1,4 @@
-"""Where the data sets lie: ``shared`` beside the checkout, or $POLYSEME_SHARED."""
+"""Where the data sets are: ``shared`` beside the checkout, or $POLYSEME_SHARED."""
 
 from __future__ import annotations
 

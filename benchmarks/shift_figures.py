@@ -1,10 +1,10 @@
-"""How well `polyseme shift` finds change, where it is known how much there is.
+"""How well `polyseme shift` finds change when the amount of change is known.
 
-    simulated     uses of SemCor's lemmas put into two "texts" with other shares of their senses; the change is the
+    simulated     uses of SemCor's lemmas in two "texts" with different shares of senses; the change is the
                   Jensen–Shannon distance of the labelled senses (after Schlechtweg and Schulte im Walde, 2020)
     the same      two halves of one corpus, by documents: nothing changed, so 5 % of the words should have p < 0.05
     NorDiaChange  Norwegian words with human scores of change, for a model that reads Norwegian
-    two texts     novels beside the encyclopaedia: a demonstration, without labels
+    two texts     novels and the encyclopaedia: a demonstration, without labels
 
 The measure and the readout that rank words are chosen on one half of SemCor's lemmas and reported on the other.
 """
@@ -42,12 +42,12 @@ READOUTS: tuple[Readout, ...] = ("word", "place", "substitutes", "sense")
 LEMMAS, LEAST, MOST = 120, 40, 80
 SAME_WORDS, SAME_USES = 150, 40
 NOVELS, ENCYCLOPAEDIA = "en-novels", "enwiki-core-1"
-LINES = 12_000  #: of each text in the demonstration
+LINES = 12_000  #: lines of each text in the demonstration
 SHOWN = 12
 
 
 def measure_shifts(elmo: Elmo, data: Path) -> Figures | str:
-    """All that there is data for."""
+    """Everything for which there is data."""
     if elmo.lang != "en" or not (data / "wsd").exists():
         return "left out: SemCor is English" if elmo.lang != "en" else f"left out: there is no {data}/wsd"
     found: Figures = {"simulated": simulated(elmo, data / "wsd")}
@@ -59,7 +59,7 @@ def measure_shifts(elmo: Elmo, data: Path) -> Figures | str:
 
 
 def simulated(elmo: Elmo, folder: Path) -> Figures:
-    """Spearman's rank correlation of measured with true change, by readout and measure; halves of the lemmas."""
+    """Spearman's rank correlation of measured and true change, by readout and measure, on each half of the lemmas."""
     halves = halves_by_name(many_semcor_words(folder))
     return {half: _correlations(elmo, words) for half, words in halves.items()}
 
@@ -72,11 +72,11 @@ def many_semcor_words(folder: Path) -> list[LabelledUses]:
 
 
 def _drifting(lemma: tuple[str, str], uses: list[tuple[str, Place]]) -> LabelledUses:
-    """The uses in an order in which the first half and the second have other shares of the senses, more or less so."""
+    """The uses in an order in which the two halves have more or less different shares of the senses."""
     random = np.random.default_rng(crc32("/".join(lemma).encode()))
     taken = [uses[number] for number in random.permutation(len(uses))[:MOST]]
     largest = Counter(sense for sense, _ in taken).most_common(1)[0][0]
-    drift = random.random()  # 0: drawn alike; 1: the largest sense stands before, as far as it can
+    drift = random.random()  # 0: drawn equally; 1: the largest sense comes first, as far as possible
     early = [drift * (sense == largest) + (1 - drift) * random.random() for sense, _ in taken]
     ordered = [taken[number] for number in np.argsort(early)[::-1]]
     return LabelledUses("/".join(lemma), tuple(sense for sense, _ in ordered), tuple(place for _, place in ordered))
@@ -115,7 +115,7 @@ def _true_distance(before: Sequence[str], after: Sequence[str]) -> float:
 
 
 def spearman(values: Sequence[float], truth: Sequence[float]) -> list[float]:
-    """With the bootstrap interval over words."""
+    """The correlation with its bootstrap interval over words."""
     a, b = np.asarray(values), np.asarray(truth)
     drawn = np.random.default_rng(0).integers(len(a), size=(RESAMPLES, len(a)))
     many = [_rank_correlation(a[rows], b[rows]) for rows in drawn]
@@ -128,14 +128,14 @@ def _rank_correlation(a: Any, b: Any) -> float:
 
 
 def _ranks(values: Any) -> Any:
-    """Equal values share the mean of their ranks."""
+    """Ranks; equal values get the mean of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return (ends - (counts - 1) / 2)[inverse]
 
 
 def halves_of_one(elmo: Elmo, path: Path) -> Figures:
-    """The share of words with p < 0.05 where nothing changed, by measure: every second document on either side."""
+    """The share of words with p < 0.05 though nothing changed, by measure: documents alternate between the sides."""
     documents = list(islice(read_documents([path]), LINES))
     blocks, halves = Blocks(documents, 100), (list[Document](), list[Document]())
     for document in blocks:
@@ -163,7 +163,7 @@ def sample_sides(
 
 
 def two_texts(elmo: Elmo, corpora: Path) -> Figures:
-    """Novels against the encyclopaedia: the most changed of the vocabulary, and how many there are."""
+    """Novels compared with the encyclopaedia: the most changed words, and how many there are."""
     sides = [list(islice(read_documents([corpora / f"{name}.txt.xz"]), LINES)) for name in (NOVELS, ENCYCLOPAEDIA)]
     samples = sample_sides(elmo, sides, SAME_WORDS, SAME_USES)
     found = [compare_samples(elmo, word, *pair) for word, pair in samples.items()]
@@ -186,7 +186,7 @@ def two_texts(elmo: Elmo, corpora: Path) -> Figures:
 
 
 def nordiachange(elmo: Elmo, folder: Path) -> Figures:
-    """Spearman with the human scores of graded change, for both subsets and each measure."""
+    """Spearman's correlation with human scores of graded change, for both subsets and each measure."""
     return {name: _one_subset(elmo, folder / name) for name in ("subset1", "subset2")}
 
 
@@ -207,7 +207,7 @@ def _one_subset(elmo: Elmo, folder: Path) -> Figures:
 
 
 def _word_uses(elmo: Elmo, path: Path) -> tuple[list[Place], list[Place]] | None:
-    """The places of the earlier and of the later period."""
+    """The places in the earlier and in the later period."""
     periods = defaultdict[str, list[Place]](list)
     with path.open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):

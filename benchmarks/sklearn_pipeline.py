@@ -1,14 +1,14 @@
-"""A scikit-learn pipeline on ELMo's vectors beside one on TF-IDF, with few and with many labelled sentences.
+"""A scikit-learn pipeline on ELMo's vectors compared with one on TF-IDF, with few and with many labelled sentences.
 
     python benchmarks/sklearn_pipeline.py [persons sentiment]
 
-Two questions about a sentence: is it for or against a film (Stanford Sentiment Treebank without the neutral sentences),
-and does it name a person (Universal NER on the English Web Treebank, as many sentences that do as that do not)? The
-films came first, and ELMo lost there with many labels; persons were added afterwards, because a gain was expected.
+Two questions about a sentence: is it for or against a film (Stanford Sentiment Treebank without neutral sentences), and
+does it name a person (Universal NER on the English Web Treebank, half of the sentences do)? Films were tried first, and
+ELMo lost there with many labels; persons were added afterwards, because a gain was expected.
 
 Each pipeline is a vectoriser and a logistic regression. Its settings are chosen on the dev set, for each number of
-labelled sentences; the accuracy is that on the test set, with training sentences drawn anew. The interval of a
-difference comes from a bootstrap over draws and test sentences, the same ones for both pipelines.
+labelled sentences; accuracy is measured on the test set, with newly drawn training sentences. The interval of a
+difference comes from a bootstrap over draws and test sentences, the same for both pipelines.
 
 Results: results/sklearn_pipeline.json, from which a table in docs/ecosystem.md is written. Needs the data sets and the
 extras sklearn and tasks.
@@ -32,11 +32,11 @@ from shared_data import DATA
 
 RESULTS = Path(__file__).parent / "results/sklearn_pipeline.json"
 SIZES = (25, 100, 500, None)  # None: every training sentence
-DRAWS = {"dev": range(5), "test": range(100, 110)}  # seeds of the training sentences; one draw if it is all of them
+DRAWS = {"dev": range(5), "test": range(100, 110)}  # seeds for drawing training sentences; one draw if all are used
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # C of the logistic regression
 Sentences = tuple[list[str], np.ndarray[Any, Any]]  # texts, and whether the answer is yes
 NAMES = {"tfidf": "TF-IDF", "elmo": "ELMo", "both": "both"}
-#: What TF-IDF counts: words, words and pairs of words, or up to four letters of a word, where capitals count.
+#: What TF-IDF counts: words, words and pairs of words, or case-sensitive groups of up to four letters.
 TERMS: dict[int | str, dict[str, Any]] = {
     1: {"token_pattern": r"\S+"},
     2: {"token_pattern": r"\S+", "ngram_range": (1, 2)},
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def measured(features: Features) -> dict[str, Any]:
-    """For each number of labelled sentences: what was chosen on dev, and how often it is right on test."""
+    """For each number of labelled sentences: the settings chosen on dev, and their accuracy on test."""
     began, rows = time.process_time(), []
     for size in SIZES:
         chosen = {arm: max(choices(arm), key=lambda one: features.right(one, size, "dev").mean()) for arm in NAMES}
@@ -96,7 +96,7 @@ QUESTIONS: dict[str, Callable[[str], Sentences]] = {"persons": persons, "sentime
 
 
 def choices(arm: str) -> list[dict[str, Any]]:
-    """Eighteen settings for TF-IDF, which also tries groups of letters, and twelve for each of the others."""
+    """Eighteen settings for TF-IDF, which includes groups of letters, and twelve for each of the others."""
     options: dict[str, dict[str, tuple[Any, ...]]] = {
         "tfidf": {"words": (1, 2, "letters"), "C": STRENGTHS},
         "elmo": {"pool": ("mean", "max"), "C": tuple(one / 100 for one in STRENGTHS)},
@@ -106,7 +106,7 @@ def choices(arm: str) -> list[dict[str, Any]]:
 
 
 class Features:
-    """Texts as matrices, computed once for each setting: a vectoriser knows nothing of labels."""
+    """Texts as matrices, computed once for each setting, since vectorisers do not see labels."""
 
     def __init__(self, parts: dict[str, Sentences]) -> None:
         self.texts = {name: texts for name, (texts, _) in parts.items()}
@@ -114,7 +114,7 @@ class Features:
         self._vectors: dict[tuple[str, str], np.ndarray[Any, Any]] = {}
 
     def right(self, choice: dict[str, Any], size: int | None, part: str) -> np.ndarray[Any, Any]:
-        """[draws, sentences of the part]: which ones a pipeline gets right that learned from ``size`` sentences."""
+        """[draws, sentences of the part]: which ones a pipeline trained on ``size`` sentences gets right."""
         from scipy.sparse import csr_matrix, hstack
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
@@ -148,7 +148,7 @@ class Features:
 
 
 def interval(gain: np.ndarray[Any, Any], times: int = 2000) -> list[float]:
-    """[draws, sentences] → the mean, and the 95 % interval over draws and sentences drawn anew."""
+    """[draws, sentences] → the mean, and its 95 % bootstrap interval over draws and sentences."""
     rng = np.random.default_rng(0)
     draws, count = gain.shape
     means = []

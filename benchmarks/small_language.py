@@ -1,8 +1,8 @@
-"""From five million words to a model: the commands of docs/small-languages.md, with their time and result.
+"""From five million words to a model: the commands of docs/small-languages.md, with times and results.
 
     python benchmarks/small_language.py --work FOLDER
 
-Trains on old novels, all but the last books, on which the model is evaluated.
+Trains on old novels, except the last books, on which the model is evaluated.
 Results: results/small_language.json, from which a table in docs/small-languages.md is written.
 """
 
@@ -59,13 +59,13 @@ def main() -> None:
 
 
 def books_of(path: Path) -> list[str]:
-    """A book is a document; an empty line ends it."""
+    """Write each book as a document, with an empty line after it."""
     with lzma.open(path, "rt", encoding="utf-8") as file:
         return [book.strip("\n") for book in file.read().split("\n\n") if book.strip()]
 
 
 def timed(work: Path, *command: str) -> dict[str, Any]:
-    """A command of polyseme: what it printed, and its CPU seconds."""
+    """Run a polyseme command: returns what it printed, and its CPU seconds."""
     before = os.times()
     run = subprocess.run(
         [sys.executable, "-m", "polyseme", *command], cwd=work, check=True, stdout=subprocess.PIPE, text=True

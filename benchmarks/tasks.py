@@ -1,14 +1,13 @@
-"""The table of tasks: baseline, ELMo at the input, at the output, at both; every row over one or more seeds.
+"""The table of tasks: baseline, ELMo at the input, at the output, at both; each row with one or more seeds.
 
-    python benchmarks/tasks.py                                  everything that is not there yet, on dev
+    python benchmarks/tasks.py                                  everything that is missing, on dev
     python benchmarks/tasks.py --task ner --seeds 3             one task
     python benchmarks/tasks.py --task ner --layers last         another column of the paper's table 2
     python benchmarks/tasks.py --split test                     the test sets, once, at the end
 
-Runs are made and remembered as `polyseme reproduce` does it: one that was stopped goes on, and what was measured with
-the same model, budget and data is not measured again (report/results, committed: another machine goes on with it).
-The rows of Table 1 have their scores on test from the beginning; any other row needs its run for them (report/runs, not
-committed) and is trained again where it is gone.
+Runs are made and cached as in `polyseme reproduce`: a stopped run is resumed, and nothing is measured twice with the
+same model, budget and data (report/results is committed, so another machine can continue). Rows of Table 1 include
+their test scores; any other row needs its run for them (report/runs, not committed), and is trained again without it.
 Results: results/tasks.json, and from it the table in docs/tasks.md.
 """
 
@@ -46,16 +45,16 @@ RESULTS = HERE / "results" / "tasks.json"
 #: The report of `polyseme reproduce` that docs/reproduction.md shows: its results are committed, its runs are not.
 REPORT = HERE / "report"
 
-#: Nothing is trained for word senses: one row for each layer, beside WordNet's first sense.
+#: Nothing is trained for word senses: one row for each layer, and WordNet's first sense.
 SENSES, SENSE_SETS = "wsd", {"dev": "semeval2007", "test": "ALL"}
 TASKS = ("ner", "pos", "sst", "snli", "srl", "squad", "coref", SENSES)
 WHERE = ("none", "input", "output", "both")
-#: What makes a row a row of its own.
+#: The fields that identify a row.
 KEY = ("task", "elmo", "layers", "lambda", "model", "budget", "data", "split", "metric")
 
 
 def task_rows(choices: argparse.Namespace, task: str, elmo: Elmo | None) -> Iterator[dict[str, Any]]:
-    """A row for each place where ELMo enters, written when its last seed is done."""
+    """Make a row for each place where ELMo enters, written when its last seed is done."""
     found = find_task_data(DATA, task)
     if isinstance(found, Missing):
         say(f"{task}: {found.reason}")
@@ -70,7 +69,7 @@ def task_rows(choices: argparse.Namespace, task: str, elmo: Elmo | None) -> Iter
 
 
 def run_seeds(choices: argparse.Namespace, run: TaskRun, data: DataFiles, elmo: Elmo | None) -> list[float]:
-    """Train, or go on, or take what is there; the score of the best network of each seed on a split."""
+    """Train, resume or reuse a run; returns the score of each seed's best network on a split."""
     changes = read_changes(find_task(run.task).presets[choices.budget], choices.changes, f"the task {run.task}")
     conditions = Conditions(choices.work, elmo, choices.model, choices.budget, changes)
     shelf = Shelf(choices.work / "results")
@@ -81,7 +80,7 @@ def run_seeds(choices: argparse.Namespace, run: TaskRun, data: DataFiles, elmo: 
 
 
 def described(run: TaskRun, model: str, budget: str, folder: str, split: str) -> dict[str, Any]:
-    """What a row of a table says of its run."""
+    """The fields of a row that describe its run."""
     with_elmo = run.elmo != "none"
     return {
         "task": run.task,
@@ -106,7 +105,7 @@ def describe_row(choices: argparse.Namespace, run: TaskRun, folder: str, scores:
 
 
 def weights_of(elmo: Elmo | None, where: str) -> dict[str, str | None]:
-    """Which weights the model of a row had: a name alone may stand for others later."""
+    """Which weights the model of a row had, since a name may refer to others later."""
     return {"weights": elmo.fingerprint[:12] if elmo is not None and where != "none" else None}
 
 
@@ -141,14 +140,14 @@ def read_rows() -> list[dict[str, Any]]:
 
 
 def keep_row(row: dict[str, Any]) -> None:
-    """Into the results, in place of an earlier run of the same row and of rows of the model's earlier weights."""
+    """Add a row to the results, replacing the same row of earlier runs and rows of the model's earlier weights."""
     with in_turn(RESULTS.with_name(f"{RESULTS.name}.lock")):
         kept = [old for old in read_rows() if any(old[key] != row[key] for key in KEY) and not is_outdated(old, row)]
         _write_rows([*kept, row])
 
 
 def drop_rows(task: str, budget: str) -> None:
-    """Rows of a task by another budget, which others have replaced."""
+    """Drop rows of a task with another budget that newer rows have replaced."""
     with in_turn(RESULTS.with_name(f"{RESULTS.name}.lock")):
         kept = [row for row in read_rows() if (row["task"], row["budget"]) != (task, budget)]
         _write_rows(kept)
@@ -161,14 +160,14 @@ def _write_rows(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def is_outdated(old: dict[str, Any], row: dict[str, Any]) -> bool:
-    """Whether both rows have a model of one name with different weights."""
+    """Whether both rows have models of the same name with different weights."""
     return old["model"] is not None and old["model"] == row["model"] and old["weights"] != row["weights"]
 
 
 def write_page() -> None:
-    """The table in docs/tasks.md: means, spreads, and the share of the error that ELMo takes away.
+    """The table in docs/tasks.md: means, spreads, and the share of errors that ELMo removes.
 
-    The paper's share stands beside its own choice of where ELMo enters.
+    The paper's share is shown for its own choice of where ELMo enters.
     """
     lines = []
     rows = read_rows()

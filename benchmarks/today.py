@@ -1,13 +1,13 @@
-"""Words a second and memory beside what people would pick today: all-MiniLM-L6-v2, in PyTorch and in ONNX Runtime.
+"""Words per second and memory compared with a common choice today: all-MiniLM-L6-v2, in PyTorch and ONNX Runtime.
 
     python benchmarks/today.py [--quick] [--sentences FILE]
 
-Everybody reads the same 300 sentences, given as words, in batches of their own choosing and one at a time. Each
-contestant is a process of its own and they take turns, as in embed.py, whose workers these are. On one core the clock
-is CPU time, on two wall time. Beside the bundled model stands one of random weights with vectors of 512 numbers.
+All contestants read the same 300 sentences, given as words, in batches of their own choice and one at a time. Each is
+a separate process, and they take turns, as in embed.py, whose workers they use. Time is CPU time on one core and wall
+time on two. Besides the bundled model, there is one with random weights and vectors of 512 numbers.
 
-MiniLM gives vectors of pieces of words and sees both sides at once; ELMo gives vectors of words. This is about speed
-alone. Results: results/today.json, and a table in docs/benchmarks.md.
+MiniLM gives vectors of word pieces and sees both sides at once; ELMo gives vectors of words. Only speed is compared.
+Results: results/today.json, and a table in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from polyseme.formats.native import save_native
 
 RESULTS = Path(__file__).parent / "results/today.json"
 OURS = ("en", "en, int8", "wide", "wide, int8")
-#: Title, the worker's name and what it reads.
+#: Title → the worker's name and what it reads.
 CONTESTANTS = {
     "en": ("polyseme", "en"),
     "en, int8": ("polyseme-int8", "en"),
@@ -48,7 +48,7 @@ BATCHED, ALONE = 0, 1
 
 
 def make_wide() -> Path:
-    """The bundled English model's token encoder and cells with 256 numbers a direction; random weights, in float16."""
+    """The bundled English model's token encoder and cells, with 256 numbers per direction; random float16 weights."""
     folder = CACHE / "models" / "wide"
     if not folder.exists():
         en = load("en")
@@ -61,7 +61,7 @@ def make_wide() -> Path:
 
 
 def measure(cores: int, text: Sentences, repeats: int) -> dict[str, Any]:
-    """Turns of everybody on so many cores, and the peak memory of each process."""
+    """The turns of all contestants on this many cores, and the peak memory of each process."""
     folders = {"en": "en", "wide": str(make_wide()), "onnx": str(CACHE / "minilm-onnx")}
     few = text[: max(4, len(text) // 5)]
     with ExitStack() as stack:
@@ -81,7 +81,7 @@ def measure(cores: int, text: Sentences, repeats: int) -> dict[str, Any]:
 
 
 def rate(part: dict[str, Any], title: str, batch: int) -> float:
-    """Words a second: the median of the repeats."""
+    """Words per second: the median of the repeats."""
     clock = "cpu_seconds" if part["cores"] == 1 else "seconds"
     return median(
         turn["tokens"] / turn[clock]
@@ -112,7 +112,7 @@ def write_page(result: dict[str, Any]) -> None:
 
 
 def in_words(parts: dict[int, dict[str, Any]]) -> str:
-    """How far ahead the bundled model is of the fastest MiniLM, at each number of bits."""
+    """How much faster the bundled model is than the fastest MiniLM, at each precision."""
     found = []
     for bits, ours in (("float32", "en"), ("int8", "en, int8")):
         theirs = [title for title in CONTESTANTS if title not in OURS and title.endswith("int8") == (bits == "int8")]
@@ -125,9 +125,9 @@ def in_words(parts: dict[int, dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="polyseme beside all-MiniLM-L6-v2.")
-    parser.add_argument("--quick", action="store_true", help="few sentences, one core, once: to see that it works")
-    parser.add_argument("--sentences", type=Path, default=WIKITEXT, help="one sentence of tokens a line")
+    parser = argparse.ArgumentParser(description="polyseme compared with all-MiniLM-L6-v2.")
+    parser.add_argument("--quick", action="store_true", help="few sentences, one core, once: to check that it works")
+    parser.add_argument("--sentences", type=Path, default=WIKITEXT, help="one sentence of tokens per line")
     parser.add_argument("--cores", nargs="+", type=int, choices=(1, 2), default=[1, 2])
     options = parser.parse_args()
     text = read_sentences(options.sentences, 24 if options.quick else 300)

@@ -2,9 +2,9 @@
 
     python benchmarks/tokenization.py [--split dev] [--data SHARED/data]
 
-Token F1 compares character spans of words, sentence F1 those of sentences, over the running text of the treebank:
-sentences joined with the spaces the files imply, paragraphs and documents on lines of their own. Speed is bytes of raw
-UTF-8 a second of processor time on one core, sentence splitting included, over the start of the corpus files.
+Token F1 compares character spans of words, sentence F1 those of sentences, on the running text of the treebank:
+sentences joined with the spaces that the files imply, paragraphs and documents on separate lines. Speed is bytes of raw
+UTF-8 per second of CPU time on one core, including sentence splitting, on the beginning of the corpus files.
 Results: results/tokenization.json, and from it the table in docs/tokenization.md.
 """
 
@@ -55,7 +55,7 @@ class Gold:
 
 
 def read_sentences(path: Path) -> Iterator[tuple[str, list[tuple[str, list[str]]], bool, bool]]:
-    """Of each sentence: its text, its surface tokens with their words, whether a line and whether a space is due."""
+    """For each sentence: its text, its surface tokens with their words, and whether a line or a space follows."""
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
         blocks = file.read().split("\n\n")
     for block in filter(str.strip, blocks):
@@ -118,7 +118,7 @@ def treebank_file(data: Path, treebank: str, split: str) -> Path:
 
 
 def measure_speed(path: Path, lang: str) -> float:
-    """Megabytes of raw text a second, best of REPEATS: the machine may be busy, never faster than itself."""
+    """Megabytes of raw text per second, the best of REPEATS, since other work can only slow it down."""
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
         text = file.read(RAW_CHARACTERS)
     size, best = len(text.encode()), float("inf")
@@ -131,7 +131,7 @@ def measure_speed(path: Path, lang: str) -> float:
 
 @dataclass(frozen=True)
 class Row:
-    """One treebank: F1 by split, that of the rules for all scripts on dev, and the speed by raw text."""
+    """One treebank: F1 by split, that of the rules for all scripts on dev, and speed by raw text."""
 
     treebank: str
     lang: str

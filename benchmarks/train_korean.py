@@ -3,11 +3,11 @@
     pip install kiwipiepy
     python benchmarks/train_korean.py SHARED/data src/polyseme/text/data/korean.npz --analyses analyses.tsv
 
-Kiwi analyses all small files of the corpus and a tenth of the large ones, some three million eojeol; that takes most of
-the time, so the analyses are kept beside, and read again if they are there. A morpheme ends wherever one stops and the
-next begins between two syllables. How often each string is a morpheme becomes the lexicon, counted in one half of the
-lines; the weights are learnt from the other half, so that they meet unknown words as often as they will in new text.
-korean_units.py measures what it has learnt.
+Kiwi analyses all small files of the corpus and a tenth of the large ones, about three million eojeol. That takes most
+of the time, so the analyses are saved and reused. A morpheme ends wherever one stops and the next begins between two
+syllables. How often each string is a morpheme becomes the lexicon, counted in one half of the lines; the weights are
+learned from the other half, so that they see unknown words as often as in new text. korean_units.py measures the
+result.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from polyseme.text.korean import (
 )
 from polyseme.text.linear_tagger import Codes, Flags, raw_codes, read_codes
 
-SHARE = 0.1  # of the lines of the encyclopaedia
-LEARN_FROM = 0.5  # of the analysed lines; the others fill the lexicon
+SHARE = 0.1  # share of the encyclopaedia's lines
+LEARN_FROM = 0.5  # share of the analysed lines; the others fill the lexicon
 LEAST_COUNT, LEAST_RATE = 3, 3
 EPOCHS, BATCH = 3, 1024
-LARGEST = 4.0  # weights beyond are cut off
-STEPS = 63  # on each side of zero
+LARGEST = 4.0  # larger weights are clipped
+STEPS = 63  # quantisation steps on each side of zero
 
-Analysed = tuple[str, list[int]]  # a line and its places between morphemes
+Analysed = tuple[str, list[int]]  # a line, and its places between morphemes
 
 
 def sample_lines(folder: Path) -> list[str]:
@@ -70,7 +70,7 @@ def analyse(lines: Iterable[str]) -> Iterator[Analysed]:
 
 
 def places_between(tokens: Iterable[Any]) -> list[int]:
-    """Where a morpheme begins just where all before it have ended; contracted ones (갔: 가, 았) share a syllable."""
+    """Where a morpheme begins exactly where the previous ones end; contracted ones (갔: 가, 았) share a syllable."""
     places, reached = [], 0
     for token in tokens:
         if 0 < token.start == reached:
@@ -80,7 +80,7 @@ def places_between(tokens: Iterable[Any]) -> list[int]:
 
 
 def read_or_make(path: Path, folder: Path) -> list[Analysed]:
-    """The analyses in a file, line and places, or new ones, which are written there."""
+    """The analyses in a file, line and places, or new ones, which are saved there."""
     if not path.exists():
         beside = path.with_name(path.name + ".new")
         with beside.open("w", encoding="utf-8", newline="\n") as file:
@@ -92,7 +92,7 @@ def read_or_make(path: Path, folder: Path) -> list[Analysed]:
 
 
 def read_labels(analyses: list[Analysed]) -> tuple[Codes, Flags]:
-    """Codes of the lines and whether a morpheme ends after each."""
+    """Codes of the lines, and whether a morpheme ends after each code."""
     ends, length = [], 0
     for line, places in analyses:
         ends += [length + place - 1 for place in places]

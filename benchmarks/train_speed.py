@@ -1,10 +1,10 @@
-"""Training, compact, against version 0.1: tokens a second of both on one core and on two, in turns.
+"""The speed of training `compact`, compared with version 0.1: tokens per second on one core and on two, in turns.
 
     python benchmarks/train_speed.py [--steps 4] [--rounds 4] [--before COMMIT]
 
-Each version is a process of its own with the same text, batches of 64 × 20 positions and 2,048 negatives; the code of
-version 0.1 is checked out beside the other things that benchmarks keep. On one core the clock is CPU time, on two wall
-time. Results: results/train_speed.json, and a table in docs/training.md.
+Each version is a separate process with the same text, batches of 64 × 20 positions and 2,048 negatives; the code of
+version 0.1 is checked out beside the other things that benchmarks keep. Time is CPU time on one core and wall time on
+two. Results: results/train_speed.json, and a table in docs/training.md.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import Any
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results/train_speed.json"
-#: Tokens of the text that is trained on: enough for all batches.
+#: Tokens of training text: enough for all batches.
 TOKENS, WORDS = 150_000, 20_000
 
 
 def work(text: str) -> None:
-    """In the process of one version: numbers of steps and cores come in, seconds go out."""
+    """The process of one version: reads numbers of steps and cores, and answers with seconds."""
     import pretrain
 
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -75,7 +75,7 @@ class Trainer:
 
 
 def measure(before: Path, text: Path, steps: int, rounds: int) -> dict[str, Any]:
-    """Tokens a second in each round, by version and cores."""
+    """Tokens per second in each round, by version and cores."""
     rates: dict[str, dict[str, list[float]]] = {"before": {"1": [], "2": []}, "now": {"1": [], "2": []}}
     with ExitStack() as stack:
         trainers = {}
@@ -83,7 +83,7 @@ def measure(before: Path, text: Path, steps: int, rounds: int) -> dict[str, Any]
             trainers[name] = Trainer(checkout, text)
             stack.callback(trainers[name].close)
             for cores in (1, 2):
-                trainers[name].ask(1, cores)  # the first step takes its memory
+                trainers[name].ask(1, cores)  # the first step allocates memory
         for _ in range(rounds):
             for cores in (1, 2):
                 for name, trainer in trainers.items():
@@ -109,7 +109,7 @@ def main() -> None:
     from embed_job import SHARD, write_tokens
     from engine_speed import BEFORE, check_out
 
-    parser = argparse.ArgumentParser(description="Training against version 0.1.")
+    parser = argparse.ArgumentParser(description="Training compared with version 0.1.")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--before", default=BEFORE, metavar="COMMIT")

@@ -1,9 +1,9 @@
-"""The model in the page of a static site beside Python's: bytes, tokens, vectors, speed, groups; → docs/serve.md.
+"""The model in a static site's page compared with Python's: bytes, tokens, vectors, speed, groups; → docs/serve.md.
 
 python benchmarks/typed_sentences.py [--only ko] [--lines 60]      → results/typed_sentences.json
 
-For each bundled model, lines of the shipped text are split and read in Chromium, and the labelled sentences of words
-that the text has are put into groups twice: as a server does it, with substitutes, and as the page does, without.
+For each bundled model, lines of the bundled text are split and read in Chromium, and labelled sentences of words in the
+text are assigned to groups twice: with substitutes, like a server, and without, like the page.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 def measure_page(elmo: Elmo, name: str, lines: list[str], browser: Any, folder: Path) -> dict[str, Any]:
-    """What the model in the page says of the lines, beside what Python says."""
+    """What the model in the page computes for the lines, compared with Python."""
     fetched = write_model_files(folder, ServedModel(name, elmo, name))
     (folder / "index.html").write_text("<title>typed sentences</title>", encoding="utf-8")
     for part in resources.files("polyseme.serve").joinpath("static_page").iterdir():
@@ -89,13 +89,13 @@ def measure_page(elmo: Elmo, name: str, lines: list[str], browser: Any, folder: 
 
 
 def _cosines(layers: Any, found: list[list[float]]) -> Any:
-    """Of every token in every layer; ``found`` has boundaries too."""
+    """Cosines of every token in every layer; ``found`` also has boundaries."""
     here = np.array(found, np.float32).reshape(len(found), layers.shape[1] + 2, -1)[:, 1:-1]
     return ((unit(layers) * unit(here)).sum(axis=-1)).reshape(-1)
 
 
 def measure_groups(elmo: Elmo, text: list[str]) -> dict[str, int]:
-    """Labelled sentences whose group is the same with the substitutes and without."""
+    """How many labelled sentences get the same group with and without substitutes."""
     index, alike, count = Index.in_memory(elmo, text), 0, 0
     words = [word for word in read_senses(lang=language_code(elmo.lang)) if index.count(word.word) >= FEWEST]
     for word in words[:WORDS]:
@@ -112,7 +112,7 @@ def measure_groups(elmo: Elmo, text: list[str]) -> dict[str, int]:
 
 
 def group_in_page(found: SenseMap, use: Uses) -> int:
-    """As static_page/typed.js tells it."""
+    """The group as static_page/typed.js computes it."""
     directions = [unit(add_directions(one, use.directions))[0] for one in (use.place, use.sentence)]
     means = [group_means(found, one) for one in (found.uses.place, found.uses.sentence)]
     return int(sum(mean @ one for mean, one in zip(means, directions, strict=True)).argmax())

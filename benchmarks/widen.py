@@ -1,10 +1,10 @@
-"""A trained model with wider vectors and the words of a corpus, to go on from by `polyseme pretrain --init`.
+"""Make a trained model wider, with the words of a corpus, to continue training with `polyseme pretrain --init`.
 
     python benchmarks/widen.py MODEL CORPUS --projection 256 --out FOLDER [--seed 0]
 
-The wide model says what the narrow one says: outputs that are new start with random weights, as those of a new model
-do, and nothing reads them yet (the weights that would are zero). Training then finds a use for them. Words of the
-corpus that the softmax did not know share its probability of an unknown word, as in fine-tuning.
+The wide model predicts the same as the narrow one: new outputs start with random weights, like those of a new model,
+and nothing reads them yet (the weights that would are zero). Training then finds a use for them. Words of the corpus
+that the softmax lacks share its probability of an unknown word, as in fine-tuning.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from polyseme.text.vocabulary import Vocabulary
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="a name or a folder")
-    parser.add_argument("corpus", type=Path, help="a folder of polyseme prepare")
+    parser.add_argument("corpus", type=Path, help="a folder written by polyseme prepare")
     parser.add_argument("--projection", type=int, required=True, help="half the size of a vector")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
@@ -45,7 +45,7 @@ def with_words(stored: StoredModel, vocabulary: Vocabulary) -> StoredModel:
 
 
 def widened(stored: StoredModel, projection: int, seed: int) -> StoredModel:
-    """The same function of the text, with ``projection`` outputs of each direction instead of fewer."""
+    """A model that computes the same function, with ``projection`` outputs per direction instead of fewer."""
     narrow = stored.config.projection
     if projection <= narrow or stored.softmax is None or not stored.config.has_projection:
         raise ConfigError(f"a model of projection {narrow} with a softmax can be widened to more, not to {projection}")
@@ -65,7 +65,7 @@ def widened(stored: StoredModel, projection: int, seed: int) -> StoredModel:
 
 
 def _with_corner(fresh: Tensor, old: Tensor) -> Tensor:
-    """``fresh`` with ``old`` in its first rows and columns."""
+    """``fresh``, with ``old`` in its first rows and columns."""
     fresh = fresh.clone()
     fresh[tuple(slice(size) for size in old.shape)] = old
     return fresh

@@ -1,8 +1,8 @@
-"""Word sense disambiguation with what stands around a word: its vector, its place and its sentence, and all together.
+"""Word sense disambiguation by a word's vector, its place, its sentence, and all of them together.
 
-The nearest mean of SemCor's senses, as in the paper's section 5.3 (`polyseme.probes.wsd`): by each readout alone, and
-by the weighted sum of their cosines. The weights are chosen within SemCor, with the means of its first half and words
-of its second half; what is reported are the test sets, with the means of all of SemCor.
+Senses are predicted by the nearest mean in SemCor, as in the paper's section 5.3 (`polyseme.probes.wsd`): by each
+readout alone, and by the weighted sum of their cosines. The weights are chosen within SemCor, with means from its first
+half and words from its second half; results are reported on the test sets, with means from all of SemCor.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from polyseme.senses.uses import WordWeights
 PARTS = ("word", "place", "sentence")
 TOGETHER = "word, place and sentence"
 READOUTS = (*PARTS, TOGETHER)
-#: Of the other readouts, beside the word's 1.
+#: Weights of the other readouts, relative to the word's 1.
 PLACE_WEIGHTS, SENTENCE_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0), (0.0, 0.25, 0.5, 1.0)
-EVERY = 6  #: sentence of SemCor's second half is asked about, when weights are chosen
+EVERY = 6  #: every so many sentences of SemCor's second half are used to choose the weights
 
 Sums = dict[str, Floats]  # by sense: [PARTS, W]
 
 
 @dataclass(frozen=True)
 class ReadoutVectors(BiLMVectors):
-    """One "layer" a readout, each of length one."""
+    """One "layer" per readout, each of length one."""
 
     @property
     def layers(self) -> int:
@@ -56,7 +56,7 @@ class ReadoutVectors(BiLMVectors):
 
 
 def other_words(encoding: Encoding, weights: WordWeights) -> Floats:
-    """For each token the weighted mean of all the others in the top layer. [N, W]"""
+    """For each token, the weighted mean of all the others in the top layer. [N, W]"""
     weight = weights.of(encoding.tokens)[:, None]  # [N, 1]
     weighted = weight * encoding.layers[-1]
     rest: Floats = (weighted.sum(axis=0) - weighted) / np.maximum(weight.sum() - weight, 1e-9)
@@ -65,7 +65,7 @@ def other_words(encoding: Encoding, weights: WordWeights) -> Floats:
 
 @dataclass(frozen=True)
 class Question:
-    """A word in its sentence: how near each sense of its lemma is, by each readout."""
+    """A word in its sentence: how close each sense of its lemma is, by each readout."""
 
     senses: list[str]
     cosines: Floats  # [senses, PARTS]
@@ -91,7 +91,7 @@ class Means:
         return cls(senses, {lemma: unit(np.stack([sums[k] for k in keys])) for lemma, keys in senses.items()}, first)
 
     def ask(self, lemma: Lemma, vector: Floats, gold: frozenset[str]) -> Question:
-        """WordNet's first sense is taken for a lemma that was not seen, and where senses are equally near."""
+        """WordNet's first sense is used for unseen lemmas, and if senses are equally near."""
         by_first = self.first.get(lemma, "")
         if lemma not in self.units:
             return Question([by_first], np.zeros((1, len(PARTS)), np.float32), gold)
@@ -128,7 +128,7 @@ def measure_wsd(elmo: Elmo, data: Path) -> dict[str, Any] | str:
 
 
 def read_semcor(vectors: ReadoutVectors, folder: Path, first: Mapping[Lemma, str]) -> tuple[Sums, tuple[float, ...]]:
-    """The sums of all senses, and the weights that are best within it: the first half tells, the second half asks."""
+    """The sums of all senses, and the best weights, chosen with means of the first half on words of the second."""
     semcor, keys = read_sense_set(folder, "semcor")
     sentences = list(semcor)
     half = len(sentences) // 2
@@ -168,6 +168,6 @@ def _first_right(folder: Path, name: str, first: Mapping[Lemma, str]) -> int:
 
 
 def _f1(questions: Sequence[Question], weights: Sequence[float] | Floats) -> float:
-    """Every word gets an answer, so precision, recall and F1 are one figure. In percent."""
+    """F1 in percent; every word gets an answer, so precision and recall are equal to it."""
     right = sum(question.answer(list(weights)) in question.gold for question in questions)
     return round(100 * right / max(1, len(questions)), 2)

@@ -32,7 +32,7 @@ def test_a_word_gives_its_vector() -> None:
 
 
 def test_a_word_that_stands_there_twice_is_an_error_with_its_positions() -> None:
-    with pytest.raises(InputError, match=r"'the' stands at 2 positions \(0, 3\); take one of them"):
+    with pytest.raises(InputError, match=r"'the' is at 2 positions \(0, 3\); choose one of them"):
         encoding()["the"]
 
 

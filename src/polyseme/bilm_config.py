@@ -1,4 +1,4 @@
-"""Every shape and switch of a biLM, refused once, at the door, where they do not fit together."""
+"""Every shape and switch of a biLM, checked once, on creation, for values that do not fit together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORGET_BIAS = 1.0
 class CharacterConfig:
     """The character CNN of the token encoder."""
 
-    alphabet: int  #: rows of the character table, row 0 (padding) not counted
+    alphabet: int  #: rows of the character table, not counting row 0 (padding)
     dim: int = 16  #: size of a character vector
     max_characters: int = 50  #: ids in a token's row: begin-of-word, characters, end-of-word, padding
     filters: tuple[tuple[int, int], ...] = (
@@ -52,7 +52,7 @@ class CharacterConfig:
 class WordConfig:
     """A table of word vectors as (part of) the token encoder's input."""
 
-    size: int  #: rows of the table, row 0 (padding) not counted
+    size: int  #: rows of the table, not counting row 0 (padding)
     dim: int
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class BiLMConfig:
     characters: CharacterConfig | None = None
     words: WordConfig | None = None
     cell: int = 4096  #: H
-    projection: int = 512  #: D; equal to the cell size means: no projection in the LSTM
+    projection: int = 512  #: D; equal to the cell size if the LSTM has no projection
     layers: int = 2  #: L
     cell_clip: float | None = 3.0
     projection_clip: float | None = 3.0  #: ignored without a projection, as in the original
@@ -98,14 +98,14 @@ class BiLMConfig:
 
     @property
     def encoded_size(self) -> int:
-        """Size of a token before the projection to D: word vector, then filters, as far as they exist."""
+        """Size of a token before the projection to D: its word vector and its filters, whichever exist."""
         words = self.words.dim if self.words else 0
         filters = self.characters.filter_count if self.characters else 0
         return words + filters
 
     @property
     def row_size(self) -> int:
-        """K: ids in the row of one token: its word id, then its character ids, as far as they exist."""
+        """K: ids in the row of one token: its word id, then its character ids, whichever exist."""
         return (1 if self.words else 0) + (self.characters.max_characters if self.characters else 0)
 
     @property
@@ -128,7 +128,7 @@ class BiLMConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> BiLMConfig:
-        """Read what ``to_dict`` wrote; a key that is unknown or a value of the wrong kind is refused."""
+        """Read what ``to_dict`` wrote; an unknown key or a value of the wrong kind is refused."""
         values = dict(_known(cls, values, "the model"))
         for name, kind in (("characters", CharacterConfig), ("words", WordConfig)):
             if values.get(name) is not None:

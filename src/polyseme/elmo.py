@@ -1,4 +1,4 @@
-"""Elmo: the object users hold. Text in, ``Encoding`` out.
+"""Elmo: the class that users work with. Text in, ``Encoding`` out.
 
 elmo = Elmo.from_pretrained()
 elmo.encode("Here is your birthday present.")["present"]
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from polyseme.senses.uses import Readout
 
 
-#: Positions that are encoded together; texts beyond wait their turn, so that memory does not grow with their number.
+#: Positions encoded together; further texts wait their turn, so that memory does not grow with their number.
 WINDOW_POSITIONS = 8192
 
 
 class Elmo:
-    """A pretrained biLM, ready to encode: ``Elmo.from_pretrained("en")``, or ``Elmo(stored)`` of one in memory."""
+    """A pretrained biLM, ready to encode: ``Elmo.from_pretrained("en")``, or ``Elmo(stored)`` for one in memory."""
 
     def __init__(
         self,
@@ -95,14 +95,15 @@ class Elmo:
         threads: int | None = None,
         precision: Precision = "float32",
     ) -> Elmo:
-        """A model by its name ("en", "original", "seqvec", "nlpl:201"), path, address or hub id.
+        """Load a model by its name ("en", "original", "seqvec", "nlpl:201"), path, address or hub id.
 
-        A path is a folder, an archive, or an HDF5 file; ``options`` says where the options of HDF5 weights are, if they
-        are not beside them. ``state``, ``mix`` and ``lang`` are as the model says, unless given: where a sentence
-        starts ("reset"); the weights of the layers in ``Encoding.vectors``, a layer's number, "top" or "sum" (their
-        mean); how text is split (rules for every script), or a function of your own that splits it. ``cache_mb`` bounds
-        the memory for the vectors of tokens seen before. ``threads``: of the CPU, all usable cores unless given.
-        ``precision``: of the weights on a CPU; "float16" and "int8" are faster and need less memory.
+        A path is a folder, an archive, or an HDF5 file; ``options`` is the options file of HDF5 weights, if it is not
+        beside them. ``state``, ``mix`` and ``lang`` default to what the model's card says. ``state`` is where a
+        sentence starts (else "reset"). ``mix`` weights the layers in ``Encoding.vectors``: a list of weights, a
+        layer's number, "top" or "sum" (else their mean). ``lang`` names how text is split (else by rules for every
+        script), or is your own function. ``cache_mb`` bounds the memory for the vectors of tokens seen before.
+        ``threads`` is the number of CPU threads (all usable cores by default), ``precision`` that of the weights on a
+        CPU: "float16" and "int8" are faster and need less memory.
         """
         stored = load(model, options=options)
         return cls(
@@ -130,12 +131,12 @@ class Elmo:
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """The words of the model's softmax or vocabulary file, if it came with one."""
+        """The words of the model's softmax or vocabulary file, if it came with either."""
         return self.stored.vocabulary
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of settings and weights: equal for models that give equal vectors."""
+        """A digest of settings and weights; models that give equal vectors have equal fingerprints."""
         whole = self.stored.fingerprint()
         if self.precision == "float32":
             return whole
@@ -144,7 +145,7 @@ class Elmo:
 
     @cached_property
     def identity(self) -> str:
-        """The fingerprint and, unless it is the zero state, where a sentence starts: all that vectors depend on."""
+        """All that vectors depend on: the fingerprint and, unless it is zero, the state that sentences start from."""
         if self.state == "reset":
             return self.fingerprint
         text = warm_text(self.stored)
@@ -153,7 +154,7 @@ class Elmo:
 
     @cached_property
     def bilm(self) -> BiLM:
-        """The network for PyTorch users; ``bilm(elmo.ids(sentences))``."""
+        """The network, for PyTorch users: ``bilm(elmo.ids(sentences))``."""
         from polyseme.nn.bilm import BiLM
 
         return BiLM.of(self.stored).to(self.device)
@@ -163,12 +164,12 @@ class Elmo:
         return self._preparation.split(text)
 
     def part(self, tokens: Sequence[str]) -> PartedWords | None:
-        """The units inside tokens that were not split by this model, if it reads units that are smaller than words."""
+        """The units inside tokens that this model did not split, if it reads units smaller than words."""
         return self._preparation.part(tokens)
 
     def ids(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """Sentences of tokens → ids [B, T, K] with boundaries, for ``bilm``."""
-        need_torch("elmo.ids, which gives tensors,")
+        need_torch("elmo.ids, which returns tensors,")
         import torch
 
         checked = [checked_sentence(sentence) for sentence in sentences]
@@ -183,17 +184,17 @@ class Elmo:
     def encode(self, text: str | Texts, *, progress: Report | None = None) -> Encoding | list[Encoding]:
         """A text → its ``Encoding``; a list, array or column of texts → a list, in the same order.
 
-        ``progress`` is called with a ``polyseme.jobs.progress.Progress`` now and then, from whichever thread is ready.
+        ``progress`` is called now and then with a ``polyseme.jobs.progress.Progress``, from any thread.
         """
         if isinstance(text, str):
             return self._encode_all([self.prepare(text)], progress)[0]
         return self._encode_all([self.prepare(checked_text(one)) for one in checked_list(text, "texts")], progress)
 
     def encode_tokens(self, sentences: Sequence[Sequence[str]], *, progress: Report | None = None) -> list[Encoding]:
-        """Sentences that are split into tokens already → one ``Encoding`` each, in the same order.
+        """Sentences already split into tokens → one ``Encoding`` each, in the same order.
 
-        A model that reads smaller units than words (its card says ``unit``) parts each token, and a token's row is the
-        mean of its units; tokens that come from ``split`` are units already.
+        A model that reads units smaller than words (its card says ``unit``) splits each token, and the token's row is
+        the mean of its units; tokens from ``split`` are already units.
         """
         return self._encode_all(
             [self.prepare(checked_sentence(one)) for one in checked_list(sentences, "sentences")], progress
@@ -218,12 +219,12 @@ class Elmo:
         """One float32 vector for each text: [texts, W]; ``elmo.vectors(table["review"])``.
 
         ``pool`` makes one vector of the tokens' vectors [N, W]: "mean", "max", "first" or a function. A text without
-        words has the zero vector. ``normalize`` scales every vector to length one.
+        words gets the zero vector. ``normalize`` scales every vector to length one.
         """
         return text_vectors(self, texts, pool, normalize=normalize, progress=progress)
 
     def word_vectors(self, texts: Texts | Sequence[Sequence[str]], word: str) -> OccurrenceVectors:
-        """Every occurrence of a word, in any case: its vectors [n, W], and where each stands."""
+        """Every occurrence of a word, in upper or lower case: their vectors [n, W], and where each one is."""
         return word_vectors(self, texts, word)
 
     def stream(self, texts: Iterable[Item]) -> Iterator[Encoding]:
@@ -235,7 +236,7 @@ class Elmo:
             yield from self._encode_together(window)
 
     def forget(self) -> None:
-        """Drop a carried state: the next sentences start from zero."""
+        """Forget the carried state: the next sentences start from zero."""
         self._reader.forget()
 
     def save_pretrained(self, folder: str | Path) -> None:
@@ -243,17 +244,17 @@ class Elmo:
         save_native(self.stored, folder)
 
     def push_to_hub(self, hub_id: str, *, private: bool = False) -> str:
-        """Save the model in a hub's repository, owner/name; returns its address."""
+        """Save the model to a repository on a hub, owner/name, and return its address."""
         from polyseme.formats.hub import push_to_hub  # the hub's package takes long to import
 
         return push_to_hub(self.stored, hub_id, private=private)
 
     def prepare(self, item: Item) -> PreparedText:
-        """A text, or a sentence that is split into tokens already, as the model reads it."""
+        """A text, or a sentence already split into tokens, as the model reads it."""
         return self._preparation.prepare(item)
 
     def _encode_all(self, texts: list[PreparedText], progress: Report | None) -> list[Encoding]:
-        windows = [texts] if self.state == "carry" else self._windows(texts)  # carried: one call is one batch
+        windows = [texts] if self.state == "carry" else self._windows(texts)  # if carried, one call is one batch
         with working("encoding", sum(text.positions for text in texts), progress) as work:
             return [encoding for window in windows for encoding in self._encode_together(window, work)]
 
@@ -267,7 +268,7 @@ class Elmo:
         return [text.encoding([next(layers) for _ in text.sentences], self.config, self.mix) for text in texts]
 
     def start(self, count: int) -> ReadingState | None:
-        """Where so many sentences start if the state is not carried: None for the zero state."""
+        """The state that ``count`` sentences start from if it is not carried; None for the zero state."""
         return self._reader.start(count)
 
     @overload
@@ -281,9 +282,9 @@ class Elmo:
     def similarity(self, first: str, second: str, by: Readout = "word") -> Floats | float:
         """How alike two texts are: by "word", the cosine of their vectors in every layer, [L+1].
 
-        "[present]" marks the words that are compared; a text without a mark is compared as a whole. By "place",
-        "sentence", "topic", "substitutes" or what they say together ("sense"), the marked words are compared by what
-        stands around them, and the answer is one number; polyseme.senses.uses draws what each reads.
+        "[present]" marks the words to compare; a text without a mark is compared as a whole. By "place", "sentence",
+        "topic", "substitutes" or all of them together ("sense"), the marked words are compared by their context, and
+        the answer is one number; polyseme.senses.uses shows what each of these reads.
         """
         if self.state == "carry":
             raise ConfigError(
@@ -309,7 +310,7 @@ class Elmo:
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """The words of the model's softmax, to ask for in a place; ConfigError for a model that came without one."""
+        """The words of the model's softmax, and how likely each is in a place; ConfigError if there is no softmax."""
         from polyseme.lm.lexicon import Lexicon
 
         return Lexicon(self)
@@ -323,11 +324,11 @@ class Elmo:
     ) -> list[Score]: ...
 
     def score(self, text: str | Sequence[Item], unknown: Unknown = "empty") -> Score | list[Score]:
-        """The log-probability of each token of a text, read forward and backward; a list for a list.
+        """The log-probability of each token of a text, read forward and backward; for a list, a list of scores.
 
-        An item of a list is a text, or a sentence that is split into tokens already. A model that reads smaller units
-        than words (its card says ``unit``) scores those, and ``Score.tokens`` are units. A word outside the model's
-        vocabulary has no figure (NaN); ``unknown="score"`` gives it the probability of all unknown words together.
+        An item of a list is a text, or a sentence already split into tokens. A model that reads units smaller than
+        words (its card says ``unit``) scores those, and ``Score.tokens`` are units. A word outside the model's
+        vocabulary gets no score (NaN); ``unknown="score"`` gives it the probability of all unknown words together.
         """
         from polyseme.lm.scoring import score, score_stream
 
@@ -336,7 +337,7 @@ class Elmo:
     def substitutes(
         self, text: str, k: int = 10, *, direction: Direction = "both", exclude_original: bool = False
     ) -> list[Substitute]:
-        """The ``k`` likeliest words in the place of the one in brackets: "Here is your birthday [present]."
+        """The ``k`` likeliest replacements for the word in brackets: "Here is your birthday [present]."
 
         They are units of the model: morphemes, if its card says ``unit: morpheme``.
         """

@@ -1,4 +1,4 @@
-"""What a model says of one text: its tokens, their layers, and the vectors mixed from them."""
+"""The encoding of one text: its tokens, their layers, and the vectors mixed from them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Encoding:
     tokens: list[str]
     layers: Floats  # [L+1, N, W]
     offsets: npt.NDArray[np.int64]  # [N, 2]: tokens[n] is text[offsets[n, 0]:offsets[n, 1]]
-    sentences: list[tuple[int, int]]  #: first token and end of each of the S sentences
+    sentences: list[tuple[int, int]]  #: [start, end) of each of the S sentences, in tokens
     mix: tuple[float, ...]  #: the weight of each layer in ``vectors``
     edges: Floats  # [S, W]: the top layer's forward state at ``<S>`` and backward state at ``</S>``
     directions: int = 2  #: 1 for a model that reads forward only
-    placed: Floats | None = None  # [N, W]: ``place``, where the rows of ``layers`` do not tell it
+    placed: Floats | None = None  # [N, W]: ``place``, if it cannot be computed from ``layers``
 
     @cached_property
     def vectors(self) -> Floats:
@@ -36,10 +36,10 @@ class Encoding:
 
     @cached_property
     def place(self) -> Floats:
-        """What the words around each token say about its place, [N, W]: the token itself plays no part.
+        """The context of each token, without the token itself, [N, W].
 
-        That is the forward state before the token and the backward state after it, which the language model predicts
-        the token from; at the end of a sentence they are those of its boundary.
+        It is the forward state before the token and the backward state after it, from which the language model predicts
+        the token; at either end of a sentence, the state at the boundary.
         """
         if self.placed is not None:
             return self.placed
@@ -56,7 +56,7 @@ class Encoding:
         return [position for position, token in enumerate(self.tokens) if token == word]
 
     def __getitem__(self, word: str) -> Floats:
-        """The vector [W] of a token that stands here exactly once."""
+        """The vector [W] of a token that occurs exactly once."""
         positions = self.find(word)
         if len(positions) != 1:
             raise InputError(_not_once(word, positions, self.tokens))
@@ -79,7 +79,7 @@ class Encoding:
 
 
 def pool_units(layers: Floats, counts: Sequence[int]) -> Floats:
-    """The layers of units [L+1, U, W] → those of the words that hold so many units each [L+1, N, W]: their mean."""
+    """Layers of units [L+1, U, W] → layers of words [L+1, N, W]: the mean over the ``counts[n]`` units of word n."""
     if not counts:
         return layers
     sums: Floats = np.add.reduceat(layers, np.cumsum([0, *counts[:-1]]), axis=1, dtype=np.float32)
@@ -88,9 +88,9 @@ def pool_units(layers: Floats, counts: Sequence[int]) -> Floats:
 
 
 def place_words(layers: Floats, counts: Sequence[int], size: int) -> Floats:
-    """What stands before the first and behind the last unit of each word, as ``Encoding.place`` has it. [N, W]
+    """``Encoding.place`` of words: the states before the first and after the last unit of each word. [N, W]
 
-    ``layers`` are those of the units with both boundaries, [L+1, U+2, W]; ``size`` is the width of one direction.
+    ``layers`` are those of the units and both boundaries, [L+1, U+2, W]; ``size`` is the width of one direction.
     """
     ends = np.cumsum(counts, dtype=np.int64)
     starts = ends - np.array(counts, np.int64)
@@ -98,7 +98,7 @@ def place_words(layers: Floats, counts: Sequence[int], size: int) -> Floats:
 
 
 def joined_offsets(tokens: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Where each token stands in ``" ".join(tokens)``. [N, 2]"""
+    """The offsets of each token in ``" ".join(tokens)``. [N, 2]"""
     sizes = np.array([len(token) for token in tokens], dtype=np.int64)
     ends = np.cumsum(sizes + 1) - 1
     return np.stack([ends - sizes, ends], axis=1)
@@ -108,8 +108,8 @@ def _not_once(word: str, positions: list[int], tokens: list[str]) -> str:
     if positions:
         listed = ", ".join(map(str, positions))
         return (
-            f"{word!r} stands at {len(positions)} positions ({listed}); "
-            f"take one of them, for example .vectors[{positions[0]}]"
+            f"{word!r} is at {len(positions)} positions ({listed}); "
+            f"choose one of them, for example .vectors[{positions[0]}]"
         )
     shown = ", ".join(repr(token) for token in tokens[:20]) + (", …" if len(tokens) > 20 else "")
     return f"there is no token {word!r} here; there are: {shown or 'none'}"
@@ -123,6 +123,6 @@ def unit(vectors: Floats) -> Floats:
 
 
 def add_directions(states: Floats, directions: int) -> Floats:
-    """Forward plus backward: both speak to one softmax, so they lie in one space. [n, W] → [n, D]"""
+    """Forward plus backward: both feed one softmax, so they share one space. [n, W] → [n, D]"""
     added: Floats = states.reshape(len(states), directions, states.shape[1] // directions).sum(axis=1)
     return added

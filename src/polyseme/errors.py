@@ -3,12 +3,12 @@
     PolysemeError              the user can do something about it; the command line prints one sentence
     ├── InputError             text, tokens or a data file that cannot be used
     ├── FormatError            a model on disk that cannot be read, or is not what it says
-    │   ├── DownloadError      a release whose files cannot be fetched, or are not what they were
+    │   ├── DownloadError      a release whose files cannot be fetched, or have changed
     │   ├── MissingTensor      an array that the format promises is not there
     │   └── WrongShape         an array is there, with another shape than the options say
     ├── ConfigError            a setting that does not fit: options, a recipe, an argument
     ├── JobError               a long job that cannot start, resume or finish
-    ├── PluginError            another package adds something to polyseme, and it cannot be used
+    ├── PluginError            something that another package adds to polyseme cannot be used
     └── MissingExtra           a feature whose optional packages are not installed
 
 A message says what was expected, what was found and what to do, in one sentence. Inner code states the fact
@@ -24,7 +24,7 @@ class PolysemeError(Exception):
     """Base of all errors that a user can act on."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Worker processes send their errors home by pickle, which would call the class with the message alone.
+        # Worker processes return their errors by pickle, which would call the class with the message alone.
         return _with_facts, (type(self), str(self), vars(self))
 
 
@@ -37,7 +37,7 @@ class FormatError(PolysemeError):
 
 
 class DownloadError(FormatError):
-    """A release whose files cannot be fetched, or are not what they were."""
+    """A release whose files cannot be fetched, or have changed."""
 
 
 class MissingTensor(FormatError):

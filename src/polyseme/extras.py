@@ -10,15 +10,15 @@ from polyseme.errors import MissingExtra
 
 
 def has_torch() -> bool:
-    """Whether PyTorch is installed; it is not imported for that."""
+    """Whether PyTorch is installed, without importing it."""
     try:
         return find_spec("torch") is not None
-    except ValueError:  # somebody has put something else in its place
+    except ValueError:  # something else has been put in its place
         return False
 
 
 def need_torch(feature: str, extra: str = "train") -> None:
-    """MissingExtra without PyTorch. A package of modules that import it calls this first."""
+    """Raise MissingExtra if PyTorch is not installed. Packages whose modules import it call this first."""
     if not has_torch():
         raise MissingExtra(feature, extra)
 

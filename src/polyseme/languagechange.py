@@ -2,8 +2,8 @@
 
 embeddings = ElmoUsages("en").encode(usages)     # usages: its TargetUsage objects
 
-That package is not on PyPI (another one has its name there), so this follows the interface that its sources document:
-``encode`` takes usages with ``text()`` and ``offsets``, and gives one row for each.
+That package is not on PyPI (another one has its name there), so this follows the interface documented in its source:
+``encode`` takes usages with ``text()`` and ``offsets``, and returns one row for each.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from polyseme.errors import InputError
 
 
 class Usage(Protocol):
-    """A text with a place in it, as ``languagechange.usages.TargetUsage`` has it."""
+    """A text and the place of a target in it, like ``languagechange.usages.TargetUsage``."""
 
-    offsets: Sequence[int | str]  #: first character of the target and its end
+    offsets: Sequence[int | str]  #: first character of the target, and its end
 
     def text(self) -> str: ...
 
 
 class ElmoUsages:
-    """The vectors of target words in their contexts: the mean over the tokens of a target."""
+    """The vectors of target words in context: the mean over the tokens of each target."""
 
     def __init__(
         self, pretrained_model: str = "en", device: str = "cpu", *, state: Literal["reset", "warm"] | None = None
@@ -35,7 +35,7 @@ class ElmoUsages:
         self.elmo = Elmo.from_pretrained(pretrained_model, device=device, state=state)
 
     def encode(self, target_usages: Usage | Iterable[Usage], batch_size: int = 8) -> Floats:
-        """One usage or n of them → [n, W]. ``batch_size`` is taken for the interface; batches are planned by length."""
+        """One usage or n of them → [n, W]. ``batch_size`` is ignored: batches are planned by length."""
         one_alone = hasattr(target_usages, "text")
         usages = [cast(Usage, target_usages)] if one_alone else list(cast(Iterable[Usage], target_usages))
         rows = np.zeros((len(usages), self.elmo.config.width), np.float32)

@@ -13,7 +13,7 @@ from typing import Any
 def lazy_names(
     package: str, homes: Mapping[str, Sequence[str]], *others: str
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """What a package needs to hand out names of other modules (``homes``); ``others`` are public names of its own."""
+    """What a package needs to offer names from other modules (``homes``); ``others`` are public names of its own."""
     home_of = {name: home for home, names in homes.items() for name in names}
     public = sorted([*home_of, *others])
 

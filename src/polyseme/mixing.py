@@ -2,8 +2,8 @@
 
 mixed[n] = sum over l of weights[l] * layers[l, n]      (Peters et al., 2018, eq. 1; the scale is in the weights)
 
-Vectors in Python, in files, over HTTP and in searches come from here, so they have the same bits. ``nn/mix.py`` is the
-same formula with weights that are learned.
+Vectors in Python, in files, over HTTP and in searches all come from here, so they have the same bits. ``nn/mix.py`` is
+the same formula with learned weights.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Mix = Sequence[float] | int | str | None
 
 
 def mixed(layers: npt.NDArray[np.floating[Any]], weights: Sequence[float]) -> npt.NDArray[Any]:
-    """[L+1, …, W] → [..., W] in float32, or float64 for such layers; from below, without those of weight 0."""
+    """[L+1, …, W] → [..., W], in float64 if the layers are, else float32; added from layer 0 up, skipping weight 0."""
     kind = np.result_type(layers.dtype, np.float32)
     found = np.zeros(layers.shape[1:], dtype=kind)
     for weight, layer in zip(weights, layers, strict=True):
@@ -31,7 +31,7 @@ def mixed(layers: npt.NDArray[np.floating[Any]], weights: Sequence[float]) -> np
 
 
 def mix_weights(mix: Mix, layers: int) -> tuple[float, ...]:
-    """One weight per layer: uniform for None, all 1 for "sum", one layer for its number or "top", or those given."""
+    """One weight per layer: uniform for None, all 1 for "sum", one-hot for a number or "top", or the weights given."""
     if mix is None:
         return (1 / layers,) * layers
     if isinstance(mix, str) and mix == "sum":

@@ -3,7 +3,7 @@
     [project.entry-points."polyseme.tasks"]
     topics = "polyseme_topics:TASK"
 
-A package is imported when the name that it adds is asked for, never before. docs/your-own-task.md has an example.
+A package is imported when a name that it adds is first used. docs/your-own-task.md has an example.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WHAT = {"polyseme.tasks": "task", "polyseme.formats": "format", "polyseme.token
 
 @cache
 def added(group: Group) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """The names that installed packages add to a group; nothing is imported for it."""
+    """The names that installed packages add to a group, without importing the packages."""
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for entry in entry_points(group=group):
         found[entry.name] = (*found.get(entry.name, ()), entry)
@@ -30,7 +30,7 @@ def added(group: Group) -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 def load_added(group: Group, name: str) -> Any:
-    """What a package adds under a name; a PluginError says in one sentence which package it is and why it fails."""
+    """What a package adds under a name; a PluginError says in one sentence which package fails, and why."""
     entries = added(group)[name]
     if len(entries) > 1:
         packages = " and ".join(sorted(map(_package, entries)))
@@ -43,7 +43,7 @@ def load_added(group: Group, name: str) -> Any:
 
 
 def broken(group: Group, name: str, reason: str) -> PluginError:
-    """For the caller that finds out that what was loaded is not what the group is for."""
+    """The error to raise if what was loaded is not what the group is for."""
     package = _package(added(group)[name][0])
     return PluginError(
         f"the {_WHAT[group]} {name!r} of the package {package} cannot be used ({reason}); update or uninstall it"

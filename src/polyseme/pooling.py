@@ -1,4 +1,4 @@
-"""One vector for each text, or for each occurrence of a word: matrices for other programs, and how alike two are."""
+"""One vector for each text, or for each occurrence of a word, as matrices; and how similar two texts are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POOLINGS: dict[str, Pooling] = {
 
 
 class WordPlace(NamedTuple):
-    """Where a word stands."""
+    """Where a word is."""
 
     text: int  #: number of the text, from 0
     token: int  #: number of the token in it
@@ -45,9 +45,9 @@ class OccurrenceVectors(NamedTuple):
 def text_vectors(
     elmo: Elmo, texts: object, pool: Pool = "mean", *, normalize: bool = False, progress: Report | None = None
 ) -> Floats:
-    """One vector for each text, or for each sentence that is split into tokens. [texts, W]
+    """One vector for each text, or for each sentence already split into tokens. [texts, W]
 
-    A text without words has the zero vector. Only one window of texts is in memory beside the result.
+    A text without words gets the zero vector. Besides the result, only one window of texts is in memory.
     """
     pooling = find_pooling(pool)
     items = checked_list(texts, "texts")
@@ -61,7 +61,7 @@ def text_vectors(
 
 
 def word_vectors(elmo: Elmo, texts: object, word: str) -> OccurrenceVectors:
-    """Every occurrence of a word, in any case, in the order of the texts."""
+    """Every occurrence of a word, in upper or lower case, in the order of the texts."""
     if not isinstance(word, str) or not word.strip():
         raise InputError(f"a word was expected, but {word!r} was given")
     found: list[Floats] = []
@@ -75,7 +75,7 @@ def word_vectors(elmo: Elmo, texts: object, word: str) -> OccurrenceVectors:
 
 
 def find_pooling(pool: Pool) -> Pooling:
-    """The function behind a name; a function of the caller's own is taken as it is."""
+    """The function with this name; a function is returned unchanged."""
     if callable(pool):
         return pool
     if pool not in POOLINGS:
@@ -105,7 +105,7 @@ def layer_cosines(elmo: Elmo, first: str, second: str) -> Floats:
 
 
 def _marked_vectors(elmo: Elmo, marked: str) -> Floats:
-    """The mean of the marked tokens in every layer; of all tokens where none is marked. [L+1, W]"""
+    """The mean of the marked tokens in every layer, or of all tokens if none is marked. [L+1, W]"""
     text, span = read_target(marked)
     encoding = elmo.encode(text)
     begin, end = span or (0, len(text))

@@ -1,8 +1,8 @@
-"""A text on its way into a model: checked at the door, split into sentences of tokens, waiting for what the model says.
+"""A text on its way into a model: checked, split into sentences of tokens, and later joined with the model's layers.
 
-People hand in a list, a tuple, a numpy array, a pandas or polars column. A target word is marked in its sentence with
-brackets: "Live in the [present]." Text in a script that a model has hardly seen is told apart: Chinese read by an
-English model gives vectors that mean nothing.
+Texts may come as a list, a tuple, a numpy array, or a pandas or polars column. A target word is marked with brackets:
+"Live in the [present]." Text in a script that the model has hardly seen gives a warning: the vectors of Chinese read
+by an English model mean nothing.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from polyseme.text.characters import composed
 from polyseme.text.readers import Document
 from polyseme.text.tokenization import Language, PartedWords, Sentence, Units, language_name, part_words, split_text
 
-WORDS = 5000  # of the vocabulary that are looked at: the most frequent ones
-LETTERS = 40  # of a text that are looked at
-FEWEST = 5  # letters that are worth a remark
-HARDLY = 0.001  # of the vocabulary's letters
+WORDS = 5000  # how many words of the vocabulary are examined, the most frequent ones first
+LETTERS = 40  # how many letters of a text are examined
+FEWEST = 5  # a text with fewer letters gets no warning
+HARDLY = 0.001  # a script with a smaller share of the vocabulary's letters is hardly seen
 _MARKED = re.compile(r"\[([^\[\]]+)\]")
 
 
 @lru_cache(maxsize=65536)
 def script_of(character: str) -> str | None:
-    """ "LATIN", "HANGUL", "HAN" …; None for what is no letter."""
+    """ "LATIN", "HANGUL", "HAN" …; None for anything but a letter."""
     first = name(character, "").split(" ", 1)[0].split("-")[0] if character.isalpha() else ""
     return "HAN" if first in ("CJK", "IDEOGRAPHIC") else first or None
 
 
 class Familiar:
-    """The scripts of a model's vocabulary, and how much of it each is."""
+    """The scripts of a model's vocabulary, and the share of each."""
 
     def __init__(self, words: Iterable[str]) -> None:
         counts = Counter(script for word in islice(words, WORDS) for script in map(script_of, word) if script)
@@ -52,7 +52,7 @@ class Familiar:
         self.scripts = {script for script, count in counts.items() if count >= HARDLY * total}
 
     def stranger(self, text: str) -> str | None:
-        """The script that most letters at the beginning of a text have, if the model has hardly seen it."""
+        """The script of most letters at the beginning of a text, if the model has hardly seen it."""
         if not self.scripts:
             return None
         found = islice((script for script in map(script_of, composed(text[: 20 * LETTERS])) if script), LETTERS)
@@ -71,13 +71,13 @@ class TextColumn(Protocol):
     def to_list(self) -> list[Any]: ...
 
 
-#: A text, or a sentence that is split into tokens already.
+#: A text, or a sentence already split into tokens.
 Item = str | Sequence[str]
 Texts = list[str] | tuple[str, ...] | npt.NDArray[Any] | TextColumn
 
 
 def checked_list(items: object, what: str) -> list[Any]:
-    """The items as a list; InputError for what is no list of ``what``."""
+    """The items as a list; InputError if they are not a list of ``what``."""
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
         raise InputError(f"a list of {what} was expected, but {quoted(items)} is of type {type(items).__name__}")
     if hasattr(items, "columns"):  # a table, which would give the names of its columns
@@ -86,7 +86,7 @@ def checked_list(items: object, what: str) -> list[Any]:
 
 
 def checked_text(text: object) -> str:
-    """A text is a string; numpy's strings become plain ones."""
+    """The text as a plain string, also if it is numpy's; InputError for anything else."""
     if isinstance(text, str):
         return str(text)
     if text is None or (isinstance(text, float | np.floating) and np.isnan(text)) or type(text).__name__ == "NAType":
@@ -95,7 +95,7 @@ def checked_text(text: object) -> str:
 
 
 def checked_sentence(sentence: object) -> list[str]:
-    """A sentence is a sequence of tokens, and a token a string."""
+    """The sentence as a list of tokens; InputError unless it is a sequence of strings."""
     if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
         raise InputError(
             f"a sentence should be a list of tokens, but {quoted(sentence)} is of type {type(sentence).__name__}; "
@@ -114,7 +114,7 @@ def checked_sentence(sentence: object) -> list[str]:
 
 
 def read_target(text: str) -> tuple[str, tuple[int, int] | None]:
-    """The text without the brackets, and where the marked words stand in it; None where nothing is marked.
+    """The text without the brackets, and the span of the marked words in it, or None if nothing is marked.
 
     >>> read_target("Live in the [present].")
     ('Live in the present.', (12, 19))
@@ -133,7 +133,7 @@ def read_target(text: str) -> tuple[str, tuple[int, int] | None]:
 
 
 def split_at_target(text: str) -> tuple[str, str, str]:
-    """What stands before the marked words, these, and what stands behind them; nothing is marked: all is before them.
+    """The text before the marked words, the words, and the text after them; without a mark, all of it is before.
 
     >>> split_at_target("Live in the [present].")
     ('Live in the ', 'present', '.')
@@ -158,12 +158,12 @@ class UnfamiliarScript(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """One input, split. Its tokens may be words that the model reads in smaller units."""
+    """One input, split into tokens; these may be words that the model reads as several smaller units."""
 
     text: str
     sentences: list[Sequence[str]]
     offsets: npt.NDArray[np.int64]  # [N, 2]
-    parted: list[PartedWords] | None = None  # of each sentence, where its tokens are words and the model reads units
+    parted: list[PartedWords] | None = None  # of each sentence, if its tokens are words and the model reads units
 
     @property
     def units(self) -> list[Sequence[str]]:
@@ -172,12 +172,12 @@ class PreparedText:
 
     @property
     def unit_offsets(self) -> npt.NDArray[np.int64]:
-        """Where each unit stands in the text. [U, 2]"""
+        """The offsets of each unit in the text. [U, 2]"""
         return self.offsets if self.parted is None else offset_array(one.offsets for one in self.parted)
 
     @property
     def positions(self) -> int:
-        """What the model reads, boundaries included."""
+        """How many positions the model reads, boundaries included."""
         return sum(len(units) + 2 for units in self.units)
 
     def encoding(self, layers: list[Floats], config: BiLMConfig, mix: tuple[float, ...]) -> Encoding:
@@ -206,7 +206,7 @@ class PreparedText:
 
 
 class Preparation:
-    """How a model reads text: split by the rules of ``lang``, into its own units where these are smaller than words."""
+    """How a model reads text: split by the rules of ``lang``, and into its own units if it reads parts of words."""
 
     def __init__(self, stored: StoredModel, lang: Language) -> None:
         self.language, self.lang = lang, language_name(lang)
@@ -214,10 +214,10 @@ class Preparation:
         self._reads_units = bool(stored.card.get("unit"))
         self._words = stored.vocabulary.words if stored.vocabulary is not None else ()
         self._name = stored.card.get("name") or "the model"
-        self._warned = False  # of a script that the model has hardly seen
+        self._warned = False  # about a script that the model has hardly seen
 
     def prepare(self, item: Item) -> PreparedText:
-        """A text, or a sentence that is split into tokens already, as the model reads it."""
+        """A text, or a sentence already split into tokens, as the model reads it."""
         if isinstance(item, str) or not isinstance(item, Iterable):
             text = checked_text(item)
             self._warn_of_script(text)
@@ -242,7 +242,7 @@ class Preparation:
         return [Sentence(Units(sentence.tokens), sentence.offsets) for sentence in sentences]
 
     def part(self, tokens: Sequence[str]) -> PartedWords | None:
-        """The units inside tokens that were not split by this model, if it reads units that are smaller than words."""
+        """The units inside tokens that this model did not split, if it reads units smaller than words."""
         if not self._reads_units or isinstance(tokens, Units):
             return None
         return part_words(tokens, self._own_language)
@@ -256,12 +256,12 @@ class Preparation:
         return Familiar(self._words)
 
     def _warn_of_script(self, text: str) -> None:
-        """Say once that a text is in a script that the model has hardly seen."""
+        """Warn once if a text is in a script that the model has hardly seen."""
         if self._warned or not (script := self._familiar.stranger(text)):
             return
         self._warned = True
         warnings.warn(
-            f"{self._name} has hardly seen the script of this text ({script}), so its vectors mean little; take a "
+            f"{self._name} has hardly seen the script of this text ({script}), so its vectors mean little; use a "
             "model of that language",
             UnfamiliarScript,
             stacklevel=2,

@@ -1,7 +1,7 @@
-"""A biLM on a device, and where its sentences start: at the zero state, at one fixed state, or where the last ended.
+"""A biLM on a device, and the state its sentences start from: zero, one fixed state, or that of the last batch.
 
-On the CPU it is polyseme's own engine that reads, on anything else PyTorch. What nobody chooses, the model's card says:
-the language of its text, where a sentence starts, how layers are mixed.
+On the CPU, polyseme's own engine reads; on any other device, PyTorch. The model's card has the defaults: the language
+of its text, the state a sentence starts from, how layers are mixed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 State = Literal["reset", "warm", "carry"]
 
-#: What a model reads once at load with ``state="warm"``: plain prose, in words that every model can spell.
+#: What a model reads once when it is loaded with ``state="warm"``: plain prose that every model can spell.
 WARM_TEXT = (
     "It was early in the morning . The streets were still empty , and a light rain had begun to fall . "
     "She closed the door behind her , looked at the sky and walked towards the station . "
@@ -35,41 +35,41 @@ WARM_TEXT = (
     "In 1954 , some 300 people lived here ; today there are more than 12,000 ."
 )
 
-#: What the drivers of GPUs bring: NVIDIA's, AMD's and, under WSL, Windows's.
+#: Device files of GPU drivers: NVIDIA's, AMD's and, under WSL, Windows's.
 LINUX_DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 WINDOWS_DRIVER = "C:/Windows/System32/nvcuda.dll"
 
 
 def card_language(stored: StoredModel) -> str:
-    """How the model's card says that text is split; rules for every script where it says nothing."""
+    """How text is split, according to the model's card; by rules for every script if it does not say."""
     languages = stored.card.get("languages") or ["any"]
     return str(stored.card.get("tokenization") or languages[0])
 
 
 def card_state(stored: StoredModel) -> State:
-    """Where the model's card says that a sentence starts; at the zero state where it says nothing."""
+    """The state a sentence starts from, according to the model's card; the zero state if it does not say."""
     return "warm" if stored.card.get("state") in ("warm", "carry") else "reset"
 
 
 def warm_text(stored: StoredModel) -> str:
-    """What the model reads before a sentence that starts warm."""
+    """The text that the model reads before a sentence that starts warm."""
     return str(stored.card.get("warm_text") or WARM_TEXT)
 
 
 def card_mix(stored: StoredModel) -> Mix:
-    """How the model's card says that layers are mixed; their mean where it says nothing."""
+    """How layers are mixed, according to the model's card; their mean if it does not say."""
     return "sum" if stored.card.get("mix") == "sum" else None
 
 
 def choose_device(name: str) -> str:
-    """ "auto" is a GPU where PyTorch finds one, else the CPU."""
+    """ "auto" is a GPU if PyTorch finds one, else the CPU."""
     if name == "auto":
         name = _found() if may_have_gpu() and has_torch() else "cpu"
     return name if name == "cpu" else _checked(name)
 
 
 def may_have_gpu() -> bool:
-    """Whether it is worth a second or two to ask PyTorch for a GPU."""
+    """Whether it is worth a second or two to ask PyTorch about GPUs."""
     if sys.platform == "darwin":
         return platform.machine() == "arm64"
     if sys.platform == "win32":
@@ -97,10 +97,10 @@ def _checked(name: str) -> str:
 def make_engine(
     stored: StoredModel, device: str, *, cache_mb: float, threads: int | None, precision: Precision
 ) -> Engine | DeviceEngine:
-    """Our own for a CPU, PyTorch's for everything else."""
+    """Our own engine for a CPU, PyTorch's for any other device."""
     if device == "cpu":
         engine = Engine(stored, cache_mb=cache_mb, threads=threads, precision=precision)
-        release(stored.tensors)  # the engine has weights of its own now
+        release(stored.tensors)  # the engine now has its own weights
         return engine
     if precision != "float32":
         raise ConfigError(f"{precision} weights need a CPU, but this model is on {device}")
@@ -110,7 +110,7 @@ def make_engine(
 
 
 class SentenceReader:
-    """An engine that reads sentences from ``state`` on."""
+    """An engine that reads sentences, starting from ``state``."""
 
     def __init__(self, engine: Engine | DeviceEngine, stored: StoredModel, state: State) -> None:
         self.engine, self.state = engine, state
@@ -128,10 +128,10 @@ class SentenceReader:
         return self.engine.encode(sentences, self.start(len(sentences)), keep_boundaries=True, progress=progress)
 
     def start(self, count: int) -> ReadingState | None:
-        """Where so many sentences start if the state is not carried: None for the zero state."""
+        """The state that ``count`` sentences start from if it is not carried; None for the zero state."""
         return self._memory.expand(count) if self._memory else None
 
     def forget(self) -> None:
-        """Drop a carried state: the next sentences start from zero."""
+        """Forget the carried state: the next sentences start from zero."""
         if self.state == "carry":
             self._memory = None

@@ -3,9 +3,9 @@
     rate: Positive = 4e-3                                a field, with its bounds
     __post_init__ = checked                              refuses a wrong value, also from Python
     settings_from(Recipe, values, "a recipe")            from TOML or JSON that was read
-    with_changes(recipe, ["optimizer.rate=0.002"])       from --set; the name alone will do where it occurs once
+    with_changes(recipe, ["optimizer.rate=0.002"])       from --set; the last part of a name is enough if it is unique
 
-msgspec checks; here its findings become sentences with the name, the value and what is allowed.
+msgspec does the checking; this file turns its findings into sentences with the name, the value and what is allowed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Count = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 NotNegative = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
-Share = Annotated[float, Meta(ge=0, lt=1)]  #: of dropout, of a moving average
+Share = Annotated[float, Meta(ge=0, lt=1)]  #: a dropout rate, the decay of a moving average
 
 _NAMES = {
     "int": "a whole number",
@@ -52,14 +52,14 @@ def checked(settings: Any) -> None:
 
 
 def settings_from(kind: type[T], values: Any, what: str) -> T:
-    """Names and values → settings; ``what`` they are of is for the sentence that refuses others."""
+    """Names and values → settings; ``what`` says in errors what these are settings of."""
     _refuse_unknown(kind, values, what)
     found: T = _converted(values, kind, "", what)
     return found
 
 
 def with_values(settings: T, values: Mapping[str, Any], what: str) -> T:
-    """The same settings with other values for some names, nested or dotted; the last one of a name counts."""
+    """The same settings with some values changed, by nested or dotted names; the last value for a name counts."""
     wanted = {_find(settings, keys, what): value for keys, value in _leaves(values, settings)}
     return _rebuilt(settings, wanted)
 
@@ -70,7 +70,7 @@ def with_changes(settings: T, changes: Sequence[str], what: str = "this") -> T:
 
 
 def read_changes(settings: Any, changes: Sequence[str], what: str) -> dict[str, Any]:
-    """``key=value`` changes → values by dotted names; values are as in TOML, and a bare word is text, or none."""
+    """``key=value`` changes → values by dotted name; values are as in TOML, and a bare word is text, or none."""
     found = {}
     for change in changes:
         key, equals, text = change.partition("=")
@@ -82,7 +82,7 @@ def read_changes(settings: Any, changes: Sequence[str], what: str) -> dict[str, 
 
 
 def json_schema(kind: Any) -> dict[str, Any]:
-    """What is allowed, for editors and other programs; names that do not exist are refused, as here."""
+    """The JSON schema of the settings, for editors and other programs; it refuses unknown names too."""
     schema: dict[str, Any] = msgspec.json.schema(kind)
     for described in schema.get("$defs", {}).values():
         if described.get("type") == "object":
@@ -98,7 +98,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         raise ConfigError(f"{what} {path} cannot be read: {reason_of(error)}") from None
     except RecursionError:
         raise ConfigError(f"{what} {path} is nested too deeply for a file of settings") from None
-    except ValueError as error:  # also a number of thousands of digits
+    except ValueError as error:  # also raised for a number with thousands of digits
         raise ConfigError(f"{what} {path} is not valid TOML: {error}") from None
 
 
@@ -112,7 +112,7 @@ def _converted(value: Any, hint: Any, where: str, what: str = "") -> Any:
 
 
 def _sentence(problem: str, value: Any, hint: Any, where: str, what: str) -> str:
-    """What msgspec found, with the name and the value that it is about."""
+    """What msgspec found, as a sentence with the name and the value."""
     fact, _, path = problem.partition(" - at `$")
     path, unnamed, _ = path.partition("[...]")  # msgspec does not say which key of a mapping it is
     for key in re.findall(r"\w+", path):
@@ -140,7 +140,7 @@ def _allowed(fact: str, hint: Any) -> str:
 
 
 def _refuse_unknown(hint: Any, values: Any, what: str, before: str = "") -> None:
-    """msgspec passes over names that a dataclass does not have; a user's misspelt name must not be."""
+    """msgspec ignores names that a dataclass does not have, but a user's misspelt name must be refused."""
     if is_dataclass(hint) and isinstance(values, Mapping):
         hints = _hints(hint)
         for name, value in values.items():
@@ -162,7 +162,7 @@ def _no_such(name: str, known: Sequence[str], what: str) -> ConfigError:
 
 
 def _find(settings: Any, keys: Keys, what: str) -> Keys:
-    """Where a name stands: written out from the top, or the end of it that occurs once."""
+    """The full path of a name, which is given in full or by a unique ending."""
     known = list(_names(settings))
     ending = [keys] if keys in known else [one for one in known if one[-len(keys) :] == keys]
     if len(ending) > 1:
@@ -173,7 +173,7 @@ def _find(settings: Any, keys: Keys, what: str) -> Keys:
 
 
 def _read_value(text: str, hint: Any, where: str) -> Any:
-    """As TOML, or as the very text where that is what the field takes: layers=1, name=adamw."""
+    """The value as TOML, or the text itself if the field takes text: layers=1, name=adamw."""
     members = _members(hint)
     if text in ("none", "null") and type(None) in members:
         return None
@@ -187,7 +187,7 @@ def _read_value(text: str, hint: Any, where: str) -> Any:
 
 
 def _rebuilt(settings: T, wanted: Mapping[Keys, Any], at: Keys = ()) -> T:
-    """All changes at once: what they make together may be allowed where one alone is not."""
+    """Make all changes at once: together they may be allowed where one alone is not."""
     parts = {}
     for name, hint in _hints(type(settings)).items():
         keys, held = (*at, name), getattr(settings, name)
@@ -220,7 +220,7 @@ def _hint(settings: Any, keys: Keys) -> Any:
 
 
 def _inner(hint: Any, key: str) -> Any:
-    """The annotation of what lies under a name; of an element, that of its list."""
+    """The annotation of the value under a key; for an element of a list, the list's."""
     inner: Any = next(filter(is_dataclass, _members(hint)), None)
     return hint if inner is None else _hints(inner).get(key)
 
@@ -232,7 +232,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _members(hint: Any) -> list[Any]:
-    """An annotation and all that it is made of: int | None → both."""
+    """An annotation and, recursively, its members: int | None → itself, int and None."""
     inside = get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)
     return [hint, *(one for inner in inside for one in _members(inner))] if get_origin(hint) is not Literal else [hint]
 

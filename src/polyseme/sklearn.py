@@ -24,7 +24,7 @@ class ElmoVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer: n texts → float32 [n, W]. There is nothing to learn; ``fit`` loads the model.
 
     ``model``, ``lang`` and ``device`` are those of ``Elmo.from_pretrained``, ``pool`` and ``normalize`` those of
-    ``elmo.vectors``. The model itself is no part of a pickle or a clone: each loads it again by its name.
+    ``elmo.vectors``. Pickles and clones do not contain the model: they load it again by its name.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A spaCy component: contextual vectors for the tokens that spaCy has found.
+"""A spaCy component: contextual vectors for spaCy's tokens.
 
 nlp.add_pipe("polyseme", config={"model": "en"})
 doc = nlp("Here is your birthday present.")
@@ -26,9 +26,9 @@ with needing("polyseme.spacy", "spacy"):
 class ElmoComponent:
     """Sets ``doc.tensor`` [N, W], ``doc._.elmo_layers`` [L+1, N, W], and the hooks behind ``vector``.
 
-    Sentences are spaCy's where the pipeline sets them, else the whole text is one. spaCy's tokens are read as they
-    are; white space has the zero vector and is no part of a sentence. A pipeline on disk names its model and does not
-    hold it.
+    If the pipeline sets sentences, they are used; otherwise the whole text is one sentence. spaCy's tokens are read
+    unchanged; white space gets the zero vector and is not part of a sentence. A pipeline on disk names its model but
+    does not contain it.
     """
 
     def __init__(self, model: str = "en", state: str | None = None, batch: int = 64) -> None:
@@ -68,7 +68,7 @@ class ElmoComponent:
         return self
 
     def to_disk(self, path: Any, **_: Any) -> None:
-        """The settings are in the pipeline's config; spaCy wants the folder."""
+        """Make the folder that spaCy expects; the settings are in the pipeline's config."""
         Path(path).mkdir(parents=True, exist_ok=True)
 
     def from_disk(self, _path: Any, **_: Any) -> ElmoComponent:

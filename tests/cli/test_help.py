@@ -69,8 +69,8 @@ HELP = """\
 │              server, with precomputed words.                                 │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Tasks and the paper ────────────────────────────────────────────────────────╮
-│ reproduce    Measure every table and figure of the paper and compare: an     │
-│              HTML page, Markdown, and JSON.                                  │
+│ reproduce    Measure every table and figure of the paper, and write a        │
+│              comparison as HTML, Markdown and JSON.                          │
 │ task         Train, score and use task models: entities, sentiment,          │
 │              inference, roles, questions, coreference.                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯

@@ -59,10 +59,10 @@ ERRORS: dict[str, tuple[Exception, str]] = {
         RuntimeError("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you tried …"),
         "there is not enough memory",
     ),
-    "a renamed archive": (zipfile.BadZipFile("File is not a zip file"), "a file is no zip archive"),
+    "a renamed archive": (zipfile.BadZipFile("File is not a zip file"), "a file is not a zip archive"),
     "5,000 digits": (
         ValueError("Exceeds the limit (4300 digits) for integer string conversion"),
-        "a number has more digits",
+        "a number has far more digits",
     ),
     "nesting": (RecursionError("maximum recursion depth exceeded"), "a file is nested too deeply"),
     "no right to read": (

@@ -242,7 +242,7 @@ def test_invalid_utf8_names_file_and_line(tmp_path: Path) -> None:
         ("a.jsonl", '{"title": "a", "body": "b"}', "no field 'text'; there are: 'title', 'body'"),
         ("a.jsonl", r'{"text": "\ud83d"}', "half a surrogate pair"),
         ("a.csv", "title,body\n1,2\n", "no field 'text'; there are: 'title', 'body'"),
-        ("a.csv", "text,text\n1,2\n", "stands there 2 times"),
+        ("a.csv", "text,text\n1,2\n", "occurs 2 times"),
         ("a.csv", "id,text\n1\n", "line 2 has 1 fields where its first line names 2"),
         ("a.csv", 'id,text\n1,"open\n', "is not CSV"),
         ("a.csv", "", "there are: none"),

@@ -1,8 +1,8 @@
 """The command line: one file per verb, put together here.
 
-An error that a user can act on is printed as one sentence. So is whatever a library raised: a full disk, too little
-memory, files of others that are not what their names say, mistakes in polyseme itself. Exit codes: 0 done, 1 failed,
-2 wrong use, 130 interrupted.
+An error that a user can act on is printed as one sentence. So is anything a library raises: a full disk, too little
+memory, a file that is not what its name says, a bug in polyseme itself. Exit codes: 0 done, 1 failed, 2 wrong use,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ VERBS: dict[str, tuple[Callable[..., None], ...]] = {
     TASKS_PANEL: (reproduce,),
 }
 
-#: Verbs of two words, by the first one: its help and what follows it.
+#: Two-word verbs, by their first word: its help, and the verbs that may follow it.
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     "task": (
         "Train, score and use task models: entities, sentiment, inference, roles, questions, coreference.",
         {"train": task_train, "eval": task_eval, "predict": task_predict},
     ),
 }
-#: With this in the environment, an error that is not our own is shown with its traceback.
+#: If this environment variable is set, errors that are not our own are shown with their traceback.
 TRACEBACK = "POLYSEME_TRACEBACK"
 
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -80,7 +80,7 @@ _SAYS_MEMORY = re.compile(
 
 
 class _Verb(TyperCommand):
-    """A verb whose help is plain text: a word in brackets, such as [present], is no markup, and a flag has no type."""
+    """A verb with plain-text help: a word in brackets, such as [present], is not markup, and flags show no type."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         with _shown_plainly(self.get_params(ctx)):
@@ -97,7 +97,7 @@ class _Group(TyperGroup):
 
 @contextmanager
 def _shown_plainly(parameters: list[Any]) -> Iterator[None]:
-    """Within the block a flag has no "<bool>", which says nothing, and its opposite is named in its help.
+    """Within the block, flags are shown without "<bool>", which says nothing, and their help names their opposite.
 
     A column of opposites (--no-layer-norm) would leave no room for the help on a terminal of 80 columns.
     """
@@ -113,7 +113,7 @@ def _shown_plainly(parameters: list[Any]) -> Iterator[None]:
 
 
 def _no_type(ctx: Any) -> None:
-    """Instead of "<bool>"."""
+    """Show nothing instead of "<bool>"."""
 
 
 def _plain(text: str) -> str:
@@ -155,13 +155,13 @@ def in_one_sentence(verb: Callable[..., None]) -> Callable[..., None]:
             quiet = bool(options.get("quiet"))
             with shown_downloads(quiet), shown_progress(quiet), shown_warnings():
                 verb(*args, **options)
-            sys.stdout.flush()  # here and not at exit, where a reader that has gone would be a traceback
+            sys.stdout.flush()  # here and not at exit, where a closed pipe would print a traceback
         except PolysemeError as error:
             raise _failed(str(error)) from None
         except KeyboardInterrupt:
             typer.echo("polyseme: interrupted", err=True)
             raise typer.Exit(130) from None
-        except BrokenPipeError:  # the reader of our output, such as head, has enough
+        except BrokenPipeError:  # the reader of our output, such as head, has read enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
@@ -182,7 +182,7 @@ def _failed(sentence: str) -> typer.Exit:
 def help_and_examples(verb: Callable[..., None]) -> tuple[str, str]:
     """The two parts of a verb's docstring; the examples end its help, after the options."""
     text, _, examples = (inspect.getdoc(verb) or "").partition("\n\nExamples:\n\n")
-    return re.sub(r"(?<!\n)\n(?!\n)", " ", text), examples  # a paragraph is one line, which the terminal breaks
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text), examples  # a paragraph is one line, which the terminal wraps
 
 
 def _register(verb: Callable[..., None], panel: str | None, *, name: str | None = None, to: typer.Typer = app) -> None:
@@ -209,7 +209,7 @@ def main() -> None:
 
 @contextmanager
 def shown_warnings() -> Iterator[None]:
-    """A warning of our own is one line as an error is, without the place in the code that gave it."""
+    """Print our own warnings as one line, as errors are, without their place in the code."""
     with warnings.catch_warnings():
         before = warnings.showwarning
 
@@ -224,7 +224,7 @@ def shown_warnings() -> Iterator[None]:
 
 
 def sentence_of(error: Exception) -> str:
-    """For a person who cannot read a traceback."""
+    """The error as one sentence, for people who do not read tracebacks."""
     said = " ".join(str(error).split())
     if (isinstance(error, OSError) and error.errno in _FULL) or _SAYS_FULL.search(said):
         return f"no space left on the disk{_named(error)}; make room and run the command again"
@@ -238,9 +238,9 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"the system refused: {(error.strerror or said or type(error).__name__).lower()}"
     if "integer string conversion" in said:
-        return "a number has more digits than any number that polyseme needs; correct it"
+        return "a number has far more digits than polyseme ever needs; correct it"
     if type(error).__name__ == "BadZipFile":
-        return f"a file is no zip archive, or a damaged one ({said[:120]}); check that its name is that of its content"
+        return f"a file is not a zip archive, or is damaged ({said[:120]}); check that its name matches its content"
     if isinstance(error, RecursionError):
         return "a file is nested too deeply to be read"
     return (

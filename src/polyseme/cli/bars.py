@@ -1,6 +1,6 @@
-"""Progress as a person sees it: a bar on a terminal, a line a minute where there is none, nothing with --quiet.
+"""How progress is shown: a bar on a terminal, one line a minute elsewhere, nothing with --quiet.
 
-A file that is downloaded has a bar of its own. The library only reports events; this is the one place that draws them.
+Each downloaded file has its own bar. The library only reports events; this is the one place that draws them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from polyseme.jobs.progress import Progress, reporting_progress
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-#: Seconds of work before a bar appears, and between two lines where nobody watches.
+#: Seconds of work before a bar appears, and between two lines of a log.
 PATIENCE, LINE_SECONDS = 2.0, 60.0
 
 
 @contextmanager
 def shown_progress(quiet: bool) -> Iterator[None]:
-    """What the block does is shown on standard error."""
+    """Show the progress of the block on standard error."""
     if quiet or not is_first_process():
         with reporting_progress(None):
             yield
@@ -40,12 +40,12 @@ def shown_progress(quiet: bool) -> Iterator[None]:
 
 
 def is_first_process() -> bool:
-    """Of those that train together (torchrun), one speaks."""
+    """Of the processes that train together (torchrun), only the first one prints."""
     return os.environ.get("RANK", "0") == "0"
 
 
 class _Bar:
-    """One bar at a time; it goes when its work is done."""
+    """One bar at a time; it disappears when its work is done."""
 
     def __init__(self) -> None:
         self._title = ""
@@ -67,7 +67,7 @@ class _Bar:
 
 
 class _Lines:
-    """Lines for a log."""
+    """Progress as lines of a log."""
 
     def __init__(self) -> None:
         self._first = Progress("", 0, None)
@@ -107,7 +107,7 @@ def _draw(progress: Progress) -> RichProgress:
 
 
 def _facts(progress: Progress) -> str:
-    """Tokens, their pace, and what the work adds."""
+    """Tokens, tokens per second, and the note that the work adds."""
     pace = f"{progress.tokens / progress.seconds:,.0f}/s" if progress.tokens and progress.seconds else ""
     tokens = f"{progress.tokens:,} tokens" if progress.tokens else ""
     return ", ".join(filter(None, [tokens, pace, progress.note]))
@@ -123,7 +123,7 @@ def shown_duration(seconds: float) -> str:
 
 @contextmanager
 def shown_downloads(quiet: bool) -> Iterator[None]:
-    """Downloads of the block are shown on standard error."""
+    """Show the downloads of the block on standard error."""
     drawing = _Downloads()
     try:
         with reporting_to(_say_nothing if quiet else drawing):
@@ -137,7 +137,7 @@ def _say_nothing(report: DownloadReport) -> None:
 
 
 class _Downloads:
-    """Draws on a terminal, prints lines elsewhere; which of the two it is shows at the first report."""
+    """Draws bars on a terminal and prints lines elsewhere; the first report decides which."""
 
     def __init__(self) -> None:
         self._bar: RichProgress | None = None
@@ -186,7 +186,7 @@ class _Downloads:
 
 @contextmanager
 def resumable(quiet: bool) -> Iterator[None]:
-    """A job; whoever interrupts it is told how it goes on."""
+    """Run a job; if it is interrupted, print how to continue it."""
     try:
         yield
     except KeyboardInterrupt:

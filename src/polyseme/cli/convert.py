@@ -76,7 +76,7 @@ def convert(
 
 
 def _save_bilm_tf(model: StoredModel, folder: Path, vocabulary: Path | None) -> None:
-    """The model; with a vocabulary, the table of its words, so that bilm-tf and polyseme read words instead."""
+    """Save the model; with a vocabulary, as one that reads words, from a table of their vectors."""
     from polyseme.formats.bilm_tf import EMBEDDINGS, read_vocabulary, save_bilm_tf, tf_indexer
 
     if vocabulary is None:

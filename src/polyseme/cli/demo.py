@@ -1,4 +1,4 @@
-"""polyseme demo: everything once, on a few sentences; each line of Python that it shows is the line that it runs."""
+"""polyseme demo: everything once, on a few sentences; every line of Python that it shows is run as shown."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 WIDTH = 80
 LANGUAGES = ("en", "ko", "zh")
 TITLE = "One word, as many vectors as it has contexts"
-LIKELY, LISTED = 0.005, 6  #: the least probability of a substitute that is shown, and how many are
-#: What is encoded first; in other languages the shortest labelled sentence.
+LIKELY, LISTED = 0.005, 6  #: only substitutes at least this probable are shown, and at most this many
+#: The text that is encoded first; in other languages, the shortest labelled sentence.
 SEED = "Here is your b-day [present]."
 
 
@@ -68,14 +68,14 @@ def demo(
 
 
 def _on_command_line(model: str | None, options: str | None, lang: str) -> str:
-    """The model as it stands behind --model."""
+    """The model as it follows --model on a command line."""
     if model is None:
         return lang
     return f"{model}{f' --options {options}' if options else ''} --lang {lang}"
 
 
 def _load(console: Console, model: str | None, options: str | None, lang: str) -> Elmo:
-    """Load the model, the bundled one unless given, and encode a sentence."""
+    """Load the model, by default the bundled one, and encode a sentence."""
     from polyseme.prepared_text import read_target
     from polyseme.senses.labelled import read_senses
 
@@ -92,7 +92,7 @@ def _load(console: Console, model: str | None, options: str | None, lang: str) -
 
 
 def _show_words(console: Console, studies: list[Study], proof: Proof) -> None:
-    """What a static vector cannot do, and what the model does: for each word two sentences."""
+    """Two sentences for each word: what a static vector cannot tell apart, and what the model can."""
     _title(console, "One word, two meanings")
     console.print(
         "[dim]How similar are the two uses? To a static vector they are the same. Sense compares their contexts. Right "
@@ -113,7 +113,7 @@ def _show_words(console: Console, studies: list[Study], proof: Proof) -> None:
 
 
 def _show_proof(console: Console, found: Proof) -> None:
-    """Not some words that were picked, but all that are labelled."""
+    """Show the figures for all labelled words, not for a few that were picked."""
     _title(console, f"The proof: {len(found.by_word)} words")
     console.print(
         "[dim]How often is a use nearer to one in the same sense than to one in the other? All labelled words, with "
@@ -130,7 +130,7 @@ def _show_proof(console: Console, found: Proof) -> None:
 
 
 def _show_next(console: Console, lang: str, studies: list[Study]) -> None:
-    """What to try, with the models of other languages that are in the box too."""
+    """What to try next, also with the bundled models of other languages."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -146,13 +146,13 @@ def _show_next(console: Console, lang: str, studies: list[Study]) -> None:
     }
     others = [f"polyseme demo --lang {other}" for other in bundled_models() if other != lang]
     for command, told in {**commands, **dict.fromkeys(others, "")}.items():
-        if cell_len(command) > WIDTH - 4:  # a command that is broken cannot be copied
+        if cell_len(command) > WIDTH - 4:  # a wrapped command cannot be copied
             continue
         console.print(Text.assemble("  ", (command, "cyan"), (f"  {told}" if told else "", "dim")), soft_wrap=True)
 
 
 def _write_vectors(console: Console, elmo: Elmo, chosen: str, folder: Path, studies: list[Study]) -> list[Path]:
-    """The sentences of the demo and their vectors as files; ``chosen`` is the model as the command line names it."""
+    """Write the demo's sentences and their vectors to files; ``chosen`` is the model as the command line names it."""
     from polyseme.embed.job import embed_files
     from polyseme.prepared_text import read_target
 
@@ -189,7 +189,7 @@ def _title(console: Console, text: str) -> None:
 
 
 def _command(console: Console, command: str) -> None:
-    """A command line, broken so that it can be copied."""
+    """Print a command line, wrapped so that it can be copied."""
     lines = ["$"]
     for piece in re.findall(r"--\S+ \S+|\S+", command):  # an option stays with its value
         if len(lines[-1]) + len(piece) + 3 > WIDTH:
@@ -200,7 +200,7 @@ def _command(console: Console, command: str) -> None:
 
 
 def _run(console: Console, names: dict[str, Any], *statements: str) -> None:
-    """Show lines of Python and run them as the interactive interpreter does, which prints what has a value."""
+    """Show lines of Python and run them like the interactive interpreter, which prints the values of expressions."""
     from rich.syntax import Syntax
 
     for statement in statements:
@@ -210,7 +210,7 @@ def _run(console: Console, names: dict[str, Any], *statements: str) -> None:
 
 
 def _highlighted(marked: str) -> Text:
-    """A sentence whose marked word is in colour instead of in brackets."""
+    """A sentence with its marked word in colour instead of brackets."""
     from rich.text import Text
 
     from polyseme.prepared_text import split_at_target

@@ -88,7 +88,7 @@ def _shown_while(found: Iterator[DocumentLikelihood], work: Work) -> Iterator[Do
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """How the figures are printed; documents as they come, so that no number of them needs memory."""
+    """How the figures are printed; documents are printed as they come, so memory does not grow with their number."""
 
     facts: dict[str, Any]
     per_document: bool
@@ -107,7 +107,7 @@ class _Report:
             print_tsv(("file", "document", *self.facts, *COLUMNS), rows)
 
     def _rows(self, found: Iterator[DocumentLikelihood]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """(file, document, figures): each document if asked for, then each file, then all if they are several."""
+        """(file, document, figures) of each document if asked for, of each file, and of all if there are several."""
         files: dict[str, Likelihood] = {}
         for one in found:
             files[one.source] = files[one.source] + one.likelihood if one.source in files else one.likelihood

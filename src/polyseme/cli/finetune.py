@@ -59,9 +59,9 @@ def finetune(
 
 
 def _trained(outcome: Outcome) -> str:
-    """What the budget was spent on."""
+    """A sentence that says what the budget was spent on."""
     if not outcome.all_tokens:
-        return f"trained: the softmax alone, with {outcome.softmax_tokens:,} tokens; the biLM is as it was"
+        return f"trained: the softmax alone, with {outcome.softmax_tokens:,} tokens; the biLM is unchanged"
     if not outcome.softmax_tokens:
         return f"trained: all weights, with {outcome.all_tokens:,} tokens"
     first, then = outcome.softmax_tokens, outcome.all_tokens

@@ -1,4 +1,4 @@
-"""polyseme index: every word of a text with its vectors, to be asked by polyseme neighbours."""
+"""polyseme index: the vectors of every word of a text, which polyseme neighbours searches."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def _show(facts: dict[str, Any], json: bool) -> None:
 
 
 def _digests(stored: StoredModel) -> str:
-    """What the loader has compared, or that there was nothing to compare with."""
+    """What the loader has checked, or that there was nothing to check against."""
     if stored.digests:
         return f"{stored.digests} digests of tensors and lists, all as they were saved"
     return "none; convert the model to a native folder, which has them"
@@ -78,7 +78,7 @@ def _as_text(facts: dict[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value for people; what is not there is an empty string, which is not shown."""
+    """A value for people; a missing one is an empty string, which is not shown."""
     if value is None or value == []:
         return ""
     if isinstance(value, bool):

@@ -1,8 +1,8 @@
-"""--processes N: this very command in N processes that train one model, as torchrun would start them.
+"""--processes N: run the same command in N processes that train one model, as torchrun would.
 
-torchrun gives each process a single thread, and ends the others when one is interrupted. Here each has its share of the
-usable cores; Ctrl-C lets all of them finish their step and save; when one dies, the others end; and they end with the
-process that started them.
+torchrun gives each process a single thread, and ends the others when one is interrupted. Here each gets its share of
+the usable cores; Ctrl-C lets all of them finish their step and save; when one dies, the others end; and all of them
+end with the process that started them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from polyseme.errors import JobError
 
 _LAUNCHED = "POLYSEME_LAUNCHED"
 _LOOK_SECONDS = 0.1
-_PATIENCE_SECONDS = 10.0  #: for processes that another one has left
+_PATIENCE_SECONDS = 10.0  #: how long the other processes have to notice that one has failed
 
 
 def share_out(processes: int) -> bool:
-    """Whether the command was run in so many processes, and is done; False in each of them, which have to do it."""
+    """True if the command has been run in this many processes and is done; False in each of them, which must do it."""
     if os.environ.get(_LAUNCHED):
         threading.Thread(target=_end_with_launcher, daemon=True).start()
         return False
-    if processes == 1 or "RANK" in os.environ:  # torchrun has started as many as it was asked for
+    if processes == 1 or "RANK" in os.environ:  # torchrun has already started the processes
         return False
     team = _start(sys.argv[1:], processes)
     try:
@@ -51,7 +51,7 @@ def share_out(processes: int) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Trainer:
     process: subprocess.Popen[bytes]
-    errors: IO[bytes] | None  #: what it said, for all but the first, which speaks for itself
+    errors: IO[bytes] | None  #: standard error, for all but the first process, whose errors are printed directly
 
 
 def _start(arguments: Sequence[str], processes: int) -> list[_Trainer]:
@@ -82,7 +82,7 @@ def _start(arguments: Sequence[str], processes: int) -> list[_Trainer]:
 
 
 def _wait(team: Sequence[_Trainer]) -> None:
-    """Until all have ended, or one has failed and the others have had time to notice."""
+    """Wait until all have ended, or one has failed and the others have had time to notice."""
     asked = failed = 0.0
     while None in [one.process.poll() for one in team]:
         try:
@@ -99,14 +99,14 @@ def _wait(team: Sequence[_Trainer]) -> None:
 
 
 def _interrupt(team: Sequence[_Trainer]) -> None:
-    if os.name == "posix":  # elsewhere the console tells all of them
+    if os.name == "posix":  # elsewhere the console signals all of them
         for one in team:
             if one.process.poll() is None:
                 one.process.send_signal(signal.SIGINT)
 
 
 def _raise_what_happened(team: Sequence[_Trainer], ended_here: Sequence[int]) -> None:
-    """The first reason; ``ended_here`` are the processes that this one had to end."""
+    """Raise the first failure; ``ended_here`` are the processes that this one had to end."""
     codes = [one.process.returncode for one in team]
     killed = [number for number, code in enumerate(codes, start=1) if code < 0 and number not in ended_here]
     if killed:
@@ -136,7 +136,7 @@ def _free_port() -> int:
 
 
 def _end_with_launcher() -> None:
-    """Nobody would notice how processes end whose launcher was killed."""
-    while os.read(0, 1):  # past Python's own buffer, whose lock must be free when the program ends
+    """End if the launcher was killed, since nothing else would end this process."""
+    while os.read(0, 1):  # not through Python's buffer, whose lock must be free when the program ends
         pass
     os._exit(1)

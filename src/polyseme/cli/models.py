@@ -1,4 +1,4 @@
-"""polyseme models: which models there are, here and in the world."""
+"""polyseme models: which models there are, on this machine and elsewhere."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _for_programs(row: _Row) -> dict[str, Any]:
 
 
 def _print_table(rows: list[_Row]) -> None:
-    """A line for each, as wide as the terminal; what it is comes last and is cut off first."""
+    """One line for each model, as wide as the terminal; the title comes last, and is cut if there is no room."""
     from polyseme.formats.releases.reports import shown_size
 
     lines = [("name", "lang", "size", "licence", "container", "from", "what it is")]

@@ -1,7 +1,7 @@
-"""Options that several verbs have: each is said once, so that it means the same everywhere.
+"""Options that several verbs share, each defined once, so that it means the same everywhere.
 
-Options that go together are a group, a dataclass whose fields are options. A verb takes a group as one argument, and
-the command line has its options one by one; what a verb does with all of them together is a method of the group.
+Options that belong together form a group: a dataclass whose fields are options. A verb takes a group as one argument,
+while the command line shows its options one by one. What verbs do with a whole group is a method of the group.
 
     @with_groups
     def senses(word: …, reading: ReadingOptions, …) -> None: …      polyseme senses bank --model en --lang en …
@@ -80,7 +80,7 @@ Precision = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no hints.")]
 
-# Of training runs
+# Options of training runs
 TrainingProcesses = Annotated[
     int,
     typer.Option(
@@ -110,7 +110,7 @@ TrainingDevice = Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")]
 
 
 def keep_existing(*outputs: Path | None, overwrite: bool) -> None:
-    """Refuse files that are there before any work is done, unless they may be replaced."""
+    """Refuse existing output files before any work is done, unless they may be replaced."""
     from polyseme.jobs.atomic import refuse_existing
 
     for path in outputs:
@@ -119,12 +119,12 @@ def keep_existing(*outputs: Path | None, overwrite: bool) -> None:
 
 
 def from_everywhere(name: str) -> str:
-    """A path that exists as it is from everywhere, so that it is found again later; any other name as it is."""
+    """An existing path made absolute, so that it is found again from any folder; any other name unchanged."""
     return str(Path(name).resolve()) if Path(name).exists() else name
 
 
 def use_threads(threads: int | None) -> None:
-    """--threads of verbs that compute with PyTorch: for it, and for engines and processes that start from now on."""
+    """Apply --threads in verbs that use PyTorch: to PyTorch, and to engines and processes that start from now on."""
     if threads is None:
         return
     import torch
@@ -135,7 +135,7 @@ def use_threads(threads: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """Texts, and the model that reads them."""
+    """How texts are read, and by which model."""
 
     model: Model = "en"
     options_file: OptionsFile = None
@@ -169,7 +169,7 @@ class TaskOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """A training run."""
+    """The options of a training run."""
 
     corpus: PreparedCorpus
     out: RunFolder
@@ -185,7 +185,7 @@ class RunOptions:
     quiet: Quiet = False
 
     def plan(self, init: str | None, default: str, *changes: str) -> RunPlan:
-        """The run from the weights of ``init``; ``default`` is its recipe unless one is named."""
+        """A run that starts from the weights of ``init``; ``default`` is its recipe unless --recipe names one."""
         from polyseme.pretrain.training.run_plan import RunPlan, chosen_recipe
 
         changed = [*(self.change or []), *changes]
@@ -195,7 +195,7 @@ class RunOptions:
 
 
 def with_groups(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with an option for each field of its groups."""
+    """The verb with one option for each field of its groups."""
     hints = get_type_hints(verb, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if is_dataclass(hint) and isinstance(hint, type)}
     shown: list[inspect.Parameter] = []

@@ -44,7 +44,7 @@ def pretrain(
 
 
 def shown_run(quiet: bool, plan: RunPlan) -> Watch:
-    """Says so if the network is not the recipe's, and a line for each look at held-out text."""
+    """Prints a line at each validation, and first a notice if the network is not the recipe's."""
     from polyseme.pretrain.training.open_run import Watch
 
     if quiet or not is_first_process():

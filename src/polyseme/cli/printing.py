@@ -23,7 +23,7 @@ def on_terminal() -> bool:
 
 
 def print_tsv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A line for the header and one for each row as it comes; an error before the first row leaves no output."""
+    """Print the header and each row as it comes; if there is an error before the first row, nothing is printed."""
     for number, row in enumerate(rows):
         if number == 0:
             typer.echo("\t".join(header))
@@ -36,21 +36,21 @@ def print_json(value: object, indent: int | None = None) -> None:
 
 
 def escaped(text: str) -> str:
-    """Text for a cell: brackets stay brackets."""
+    """Text for a cell, in which brackets are not markup."""
     from rich.markup import escape
 
     return escape(text)
 
 
 def new_table(*columns: str, title: str | None = None, left: Sequence[str] = ()) -> Table:
-    """An empty table whose columns are numbers, but for those that ``left`` names."""
+    """An empty table whose columns hold numbers, except those named in ``left``."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     for column in columns:
         is_text = column in left
-        least = None if is_text else max(map(len, column.split()), default=0)  # a heading of numbers is never cut
+        least = None if is_text else max(map(len, column.split()), default=0)  # headings of numbers are never cut
         table.add_column(column, justify="left" if is_text else "right", no_wrap=is_text, min_width=least)
     return table
 
@@ -72,13 +72,13 @@ def word_in_text(text: str, span: tuple[int, int]) -> Text:
 
 
 def bar(share: float, width: int = 16) -> str:
-    """A bar of ``width`` characters at most, drawn to an eighth of a character."""
+    """A bar of at most ``width`` characters, drawn to an eighth of a character."""
     eighths = round(8 * width * min(1.0, max(0.0, share)))
     return EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
 def _plain(value: object) -> str:
-    """Numbers that are not whole with six digits, nothing for None."""
+    """A value as text: floats with six significant digits, None as an empty string."""
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""polyseme reproduce: the tables and figures of the paper, measured with a model and data of one's own."""
+"""polyseme reproduce: the tables and figures of the paper, measured with your own model and data."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def reproduce(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure every table and figure of the paper and compare: an HTML page, Markdown, and JSON.
+    """Measure every table and figure of the paper, and write a comparison as HTML, Markdown and JSON.
 
-    What was measured is kept in the report's folder, so the same command continues after a stop. Missing data are
-    skipped, with a line that names what was looked for.
+    Finished measurements are kept in the report's folder, so the same command continues after a stop. Parts whose data
+    are missing are skipped, with a line that names what was looked for.
 
     Examples:
 
@@ -146,7 +146,7 @@ def _print_estimate(wanted: list[WantedPart]) -> None:
         table.add_row(name, str(done), str(todo), shown_time(seconds))
     print_table(table)
     typer.echo(
-        "What parts share is to be done where it comes first, and over all it is counted once; times are rough until "
+        "Work that parts share is listed under the first of them and counted once in the total; times are rough until "
         "something has been measured."
     )
 

@@ -18,12 +18,12 @@ from polyseme.cli.score_output import Scored
 if TYPE_CHECKING:
     from polyseme.prepared_text import Item
 
-#: How the name of a file ends; a word that ends so is not taken for a text.
+#: Suffixes of file names; a single word that ends in one is not taken for a text.
 SUFFIXES = (
     *(".txt", ".gz", ".xz", ".bz2", ".zst", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"),
     *(".conllu", ".conll", "_conll", ".iob2", ".props", ".fasta", ".fa"),
 )
-#: A file of any kind in a folder: "names/test.bio", "./test" or "/home/ada/test", not "and/or".
+#: Any file in a folder: "names/test.bio", "./test" or "/home/ada/test", but not "and/or".
 _IN_A_FOLDER = re.compile(r"\S*[/\\]\S*\.[A-Za-z]\w*|(\.{0,2}|~|[A-Za-z]:)[/\\]\S+")
 
 
@@ -83,7 +83,7 @@ def score(
 
 
 def _items(text: str, field: str | None) -> Iterator[tuple[str, Item]]:
-    """What is scored, each with the number of its line or its own id."""
+    """The texts to score, each with its line number or its own id."""
     from polyseme.text.readers import read_documents
 
     if field is None and not names_a_file(text):
@@ -104,7 +104,7 @@ def names_a_file(text: str) -> bool:
     try:
         if text == "-" or (text and Path(text).exists()):
             return True
-    except (OSError, ValueError):  # too long for a name, or with a null character
+    except (OSError, ValueError):  # too long for a file name, or it has a null character
         return False
     return len(text.split()) == 1 and (text.lower().endswith(SUFFIXES) or bool(_IN_A_FOLDER.fullmatch(text)))
 

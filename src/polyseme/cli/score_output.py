@@ -1,4 +1,4 @@
-"""What score shows: tables with bars on a terminal, tab-separated lines in a pipe, JSON."""
+"""The output of polyseme score: tables with bars on a terminal, tab-separated lines in a pipe, or JSON."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from polyseme.text.vocabulary import BEGIN, END
 if TYPE_CHECKING:
     from polyseme.lm.scoring import Doubles, Score, ScoredWord
 
-#: Texts by their id.
+#: (id, score) of each text.
 Scored = Iterator[tuple[str, "Score"]]
 
-#: Bits of a full bar: one word of a million.
+#: Bits at which a bar is full: one word in a million.
 FULL_BAR = 20.0
-#: Columns of what is in bits.
+#: The columns in bits.
 FIGURES = ("surprisal", "backward_surprisal", "entropy", "backward_entropy")
 UNKNOWN = "[dim]unknown[/dim]"
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A token, or a boundary of a sentence."""
+    """A token, or a sentence boundary."""
 
     sentence: int
     token: str
@@ -118,7 +118,7 @@ def print_sentence_table(scored: Scored) -> None:
 
 
 def _rows(score: Score) -> Iterator[ScoredRow]:
-    """Every token, and the boundaries of every sentence."""
+    """Every token and every sentence boundary."""
     no_span = (None, None)
     for number, (first, stop) in enumerate(score.sentences):
         if score.begins is not None:

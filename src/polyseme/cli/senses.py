@@ -1,4 +1,4 @@
-"""polyseme senses: what a word means in a text, in groups of like uses."""
+"""polyseme senses: what a word means in a text, as groups of similar uses."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from polyseme.senses.shifted_word import WordShift
     from polyseme.senses.text_shift import Shift
 
-#: Words whose senses are told on a terminal, and the change of a share that is worth telling.
+#: How many words a terminal shows with their senses, and the least change of a share that is shown.
 TOLD, WORTH = 3, 0.1
 
 

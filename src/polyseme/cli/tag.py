@@ -1,4 +1,4 @@
-"""polyseme tag: names, parts of speech and roles of sentences, by task models of the box or of your own."""
+"""polyseme tag: names, parts of speech and semantic roles, found by bundled task models or your own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from polyseme.tasks.trained_task import Task
     from polyseme.text.readers import Document
 
-#: What a person wants to see of a sentence, where the box has it.
+#: The tasks that are shown unless --task is given, if they are bundled for the language.
 SHOWN = ("ner", "pos", "srl")
 
 
@@ -78,7 +78,7 @@ def tag(
 
 
 def _documents(inputs: list[str], field: str | None, kind: str | None) -> Iterator[Document]:
-    """A text, or the documents of files."""
+    """The text as one document, or the documents of the files."""
     from polyseme.cli.score import names_a_file
     from polyseme.text.readers import Document, read_documents
 
@@ -88,7 +88,7 @@ def _documents(inputs: list[str], field: str | None, kind: str | None) -> Iterat
 
 
 def _names(task: str | None, lang: str) -> list[str]:
-    """Run folders as they are, names with their language; without any, all that is shown and in the box."""
+    """Run folders unchanged, task names with their language; by default, all bundled tasks that are shown."""
     from polyseme.tasks.bundled_tasks import bundled_tasks
 
     if task is None:

@@ -1,4 +1,4 @@
-"""What tag shows: coloured sentences on a terminal, columns in a pipe, a page."""
+"""The output of polyseme tag: coloured sentences on a terminal, columns in a pipe, or an HTML page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-#: Colours of labels by their first letters; a label that is not here has the last.
+#: Colours of labels, by their first letters; any other label gets OTHER_COLOUR.
 COLOURS = {"PER": "#ffd3b5", "PS": "#ffd3b5", "LOC": "#bfe3c0", "LC": "#bfe3c0", "ORG": "#bcd7f5", "OG": "#bcd7f5"}
 OTHER_COLOUR = "#e3d4f2"
-#: The same for a terminal that has only sixteen colours.
+#: The same for terminals with only sixteen colours.
 NAMED_COLOURS = {"#ffd3b5": "yellow", "#bfe3c0": "green", "#bcd7f5": "cyan", OTHER_COLOUR: "magenta"}
 COLUMNS = ("id", "sentence", "token", "start", "end", "tag", "entity", "roles")
 
@@ -59,7 +59,7 @@ def _marked(text: str, sentence: Record) -> Text:
 
 
 def tag_lines(sentence: Record, width: int) -> Text:
-    """Each token with its tag, never parted at the end of a line; lines are indented."""
+    """Each token with its tag, never split across lines; lines are indented."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -85,7 +85,7 @@ def _roles(frame: Record) -> Text:
 
 
 def print_columns(records: Iterable[Record]) -> None:
-    """A line for each token: its place, its part of speech, the entity and the roles that it stands in, as IOB2."""
+    """A line for each token: its position, its part of speech, and its entity and roles as IOB2 tags."""
     print_tsv(COLUMNS, (row for record in records for row in _rows(record)))
 
 
@@ -126,7 +126,7 @@ mark b { font-size: .65em; margin-left: .5em; vertical-align: middle; letter-spa
 
 
 def page_of(records: Iterable[Record]) -> Iterator[str]:
-    """One HTML page, piece by piece; nothing in it comes from elsewhere."""
+    """One HTML page, piece by piece; it loads nothing from elsewhere."""
     yield _HEAD
     for record in records:
         yield "<section>\n"

@@ -1,4 +1,4 @@
-"""polyseme task train, eval and predict: models of tasks, with ELMo at the input, at the output, or both."""
+"""polyseme task train, eval and predict: task models with ELMo at the input, the output, or both."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def train(
     finetune_bilm: Annotated[bool | None, typer.Option(help="Train the biLM together with the task.")] = None,
     adapt_bilm: Annotated[
         int,
-        typer.Option(help="First fine-tune the biLM on the task's training text for so many passes.", metavar="PASSES"),
+        typer.Option(help="Passes of fine-tuning the biLM on the task's training text first.", metavar="PASSES"),
     ] = 0,
     model: Annotated[
         str | None,
@@ -194,7 +194,7 @@ def _adapted(
     quiet: bool,
     forgiven: dict[str, bool],
 ) -> tuple[Preset[Any], str]:
-    """The preset with the biLM that has read the task's training text, and how text is split."""
+    """The preset with the biLM fine-tuned on the task's training text, and how text is split."""
     from polyseme.elmo import Elmo
     from polyseme.reproduce.adapted import adapt_bilm
     from polyseme.settings import with_values
@@ -225,7 +225,7 @@ def _adapted(
 
 
 def _data(definition: Definition[Any, Any], folder: Path | None, train: Path | None, dev: Path | None) -> DataFiles:
-    """The files that were named, and the folder's for those that were not."""
+    """The files that were named, and the folder's files for the others."""
     from polyseme.tasks.data_files import DataFiles
 
     if train is not None and dev is not None:
@@ -294,7 +294,7 @@ def predict(
     bilm: TaskOptions,
     overwrite: Overwrite = False,
 ) -> None:
-    """Predict with a trained task: raw text, tokens, JSON objects or files of the task's own format.
+    """Predict with a trained task, from raw text, tokens, JSON objects or files in the task's own format.
 
     Examples:
 

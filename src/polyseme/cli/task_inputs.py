@@ -1,4 +1,4 @@
-"""What `polyseme task predict` is given: a text, a file of texts, tokens or JSON, or one in the task's own format."""
+"""The inputs of `polyseme task predict`: a text, or a file of texts, of tokens, of JSON or in the task's own format."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from polyseme.tasks.trained_task import Task
 
-#: What a file holds, by the end of its name; any other is in the task's own format, and a text may turn out to be.
+#: What a file holds, by its suffix; others, and any .txt file that begins so, are in the task's own format.
 KINDS = {".txt": "text", "": "text", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-#: Lines that tell whether it is: few, so that a line further down that does not fit is refused with its number.
+#: How many lines decide that: few, so that a bad line further down is refused with its line number.
 HEAD = 200
 
 
@@ -25,7 +25,7 @@ def answers(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[Any, An
 
 
 def _given(task: Task, inputs: str, kind: str | None) -> Iterator[tuple[str, dict[str, Any], Any]] | None:
-    """What to predict of, with its place and its line; None for a file in the task's own format."""
+    """(place, line, item) of everything to predict for; None for a file in the task's own format."""
     from polyseme.cli.score import names_a_file
     from polyseme.errors import InputError
 
@@ -51,7 +51,7 @@ def _kind_of(name: str, task: Task) -> str:
 
 
 def _begins_in_task_format(name: str, task: Task) -> bool:
-    """Whether the task could be trained on the first lines of a file; a single line is a text, whatever it ends in."""
+    """Whether the task could be trained on the first lines of a file; a file of one line is always a text."""
     from itertools import islice
     from tempfile import TemporaryDirectory
 
@@ -60,7 +60,7 @@ def _begins_in_task_format(name: str, task: Task) -> bool:
 
     with open_bytes(name) as stream:
         lines = _whole_sentences(list(islice(read_lines(stream, name), HEAD)))
-    if lines and lines[0].startswith("#begin document"):  # of CoNLL-2012, perhaps a longer one than this beginning
+    if lines and lines[0].startswith("#begin document"):  # CoNLL-2012; the document may be longer than HEAD lines
         return True
     if sum(bool(line.strip()) for line in lines) < 2:
         return False
@@ -75,13 +75,13 @@ def _begins_in_task_format(name: str, task: Task) -> bool:
 
 
 def _whole_sentences(lines: list[str]) -> list[str]:
-    """The beginning of a file up to its last empty line, where the file goes on behind it."""
+    """The first lines of a file, cut at the last empty one if the file continues after them."""
     empty = [number for number, line in enumerate(lines) if not line.strip()]
     return lines[: empty[-1]] if empty and len(lines) == HEAD else lines
 
 
 def _items(name: str, kind: str) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """What the lines of a file hold, each with its place and its number: texts, lists of tokens, or JSON."""
+    """(place, line, item) for each line of a file: a text, a list of tokens, or JSON."""
     from polyseme.text.lines import open_bytes, read_lines
 
     with open_bytes(name) as stream:
@@ -92,7 +92,7 @@ def _items(name: str, kind: str) -> Iterator[tuple[str, dict[str, Any], Any]]:
 
 
 def _item(line: str, kind: str | None, place: str) -> Any:
-    """What a line holds: a text, a list of tokens, or JSON."""
+    """The item on a line: a text, a list of tokens, or JSON."""
     import json
 
     from polyseme.errors import InputError
@@ -102,7 +102,7 @@ def _item(line: str, kind: str | None, place: str) -> Any:
     try:
         item = json.loads(line)
         if "\\u" in line:
-            json.dumps(item, ensure_ascii=False).encode()  # half of a surrogate pair could not be written again
+            json.dumps(item, ensure_ascii=False).encode()  # half of a surrogate pair could not be written back
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place} is not JSON ({error})") from None
     return item

@@ -1,4 +1,4 @@
-"""What the task verbs show: the course of a training, scores as a table, the learned mixes."""
+"""The output of the task verbs: training progress, scores as a table, the learned mixes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def shown_training(quiet: bool, choices: TrainingChoices | None = None) -> TaskWatch:
-    """A line for each look at dev; where the choices are known, how long it takes in all."""
+    """Prints a line at each evaluation on dev, and, if the choices are known, how long training will take at most."""
     from polyseme.tasks.training import TaskWatch
 
     if quiet:
@@ -42,7 +42,7 @@ def shown_training(quiet: bool, choices: TrainingChoices | None = None) -> TaskW
 
 
 def print_scores(scores: Scores, as_json: bool, more: dict[str, Any] | None = None) -> None:
-    """All values, then the same for each class."""
+    """Print all values, then the same values for each class."""
     if as_json:
         print_json({**scores.to_dict(), **(more or {})})
         return
@@ -65,7 +65,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def print_summary(finished: Finished, out: Path, metric: str) -> None:
-    """What the mixes have learned, where the model is, and what can be done with it."""
+    """Print what the mixes have learned, where the model is, and what to do with it next."""
     for place, mix in finished.mixes.items():
         layers = "  ".join(f"{number} {bar(share, 8)} {share:.2f}" for number, share in enumerate(mix["shares"]))
         typer.echo(f"mix at the {place}: {layers}  times {mix['scale']:.2f}", err=True)
@@ -79,7 +79,7 @@ def print_summary(finished: Finished, out: Path, metric: str) -> None:
 
 
 def write_pieces(pieces: Iterable[str], out: Path | None) -> None:
-    """To a file that appears when it is complete, or to standard output as they come."""
+    """Write to a file, which appears once it is complete, or to standard output piece by piece."""
     from polyseme.jobs.atomic import replace_when_complete
 
     if out is None:

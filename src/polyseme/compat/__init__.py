@@ -7,6 +7,6 @@
     tensorflow_hub      Module
     flair               ELMoEmbeddings
 
-A name, an argument and a result are what they are in the original, and so is the state that it carries from call to
-call. docs/migrating.md has each beside what it becomes in polyseme itself.
+Names, arguments and results are those of the original, and so is the state carried from call to call. docs/migrating.md
+shows each beside its equivalent in polyseme itself.
 """

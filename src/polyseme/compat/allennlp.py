@@ -5,7 +5,7 @@ elmo = Elmo(options_file, weight_file, 2, dropout=0)
 elmo(batch_to_ids([["First", "sentence", "."], ["Another"]]))["elmo_representations"][0]
 
 As in the original, the state of every row is carried from call to call, in training too; ``elmo.reset_states()`` drops
-it. Names are imported on first use: ``ElmoEmbedder`` does without PyTorch, the modules need it.
+it. Names are imported on first use: ``ElmoEmbedder`` works without PyTorch, the modules need it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""bilm-tf outside its graphs: ids of batches, and its two dumps.
+"""bilm-tf without its graphs: ids of batches, and its two dumps.
 
 from polyseme.compat.bilm import Batcher, dump_bilm_embeddings
 ids = Batcher("vocab.txt", 50).batch_sentences([["a", "sentence"]])
@@ -36,25 +36,25 @@ class Batcher:
         self._indexer = AsSpelled(characters=ByteScheme(max_token_length, special_tokens(vocabulary)))
 
     def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
-        """[B, T, M]: T is the longest sentence and its two boundaries; zeros behind a shorter one."""
+        """[B, T, M]: T is the length of the longest sentence plus two boundaries; zeros for padding."""
         return self._indexer.batch(sentences).astype(np.int32)
 
 
 class TokenBatcher:
-    """Sentences of tokens → numbers of words, with boundaries, for a model with a table of word vectors."""
+    """Sentences of tokens → word ids, with boundaries, for a model with a table of word vectors."""
 
     def __init__(self, lm_vocab_file: str | Path) -> None:
         self._vocabulary = read_vocabulary(Path(lm_vocab_file))
 
     def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
-        """[B, T]: the line of a word in the vocabulary, from 1; a word that is not there has the line of <UNK>."""
+        """[B, T]: the line of each word in the vocabulary, from 1; unknown words get that of <UNK>."""
         ids = np.zeros((len(sentences), max(map(len, sentences), default=0) + 2), np.int32)
         for row, sentence in enumerate(sentences):
             ids[row, : len(sentence) + 2] = [self._number(word) for word in (BEGIN, *sentence, END)]
         return ids
 
     def _number(self, word: str) -> int:
-        """0, as padding has it, where not even <UNK> is there: the original's rule."""
+        """The id of a word; 0, as for padding, if there is not even <UNK>, as in the original."""
         found = self._vocabulary.find(word)
         found = self._vocabulary.find(UNKNOWN) if found is None else found
         return 0 if found is None else found + 1
@@ -67,7 +67,7 @@ def dump_bilm_embeddings(
     weight_file: str | Path,
     outfile: str | Path,
 ) -> None:
-    """A sentence a line → HDF5, "0", "1", … of [L+1, N, W]; state is carried from line to line."""
+    """One sentence per line → HDF5, "0", "1", … of [L+1, N, W]; state is carried from line to line."""
     stored, _ = _load(vocab_file, options_file, weight_file)
     reading, path = CarriedReading(stored), Path(outfile)
     beside = partial_path(path)

@@ -1,6 +1,6 @@
-"""Batches are read as the original programs read them: a row starts where the same row of the last batch ended.
+"""Reads batches like the original programs: each row starts from the state in which the same row ended before.
 
-Tokens are read by the code points that they are given in, composed or not.
+Tokens are read as given, without composing their code points.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class AsSpelled(Indexer):
-    """An indexer that composes nothing: "é" and "e" with an accent are two tokens, as in the originals."""
+    """An indexer that does not compose: "é" and "e" with an accent are different tokens, as in the originals."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class AsSpelled(Indexer):
 
 
 class CarriedReading:
-    """A model, and what the rows of its batches remember. A row without a sentence keeps what it has."""
+    """A model, and the states of the rows of its batches. A row without a sentence keeps its state."""
 
     def __init__(self, stored: StoredModel, device: str = "cpu") -> None:
         self.config = stored.config
@@ -50,7 +50,7 @@ class CarriedReading:
         return layers
 
     def forget(self) -> None:
-        """Begin anew, from the zero state."""
+        """Start again from the zero state."""
         self._rows = None
 
 

@@ -17,14 +17,14 @@ from polyseme.nn.numpy_weights import array_of, tensors_of
 
 
 class CarriedState:
-    """What the rows of a batch remember from call to call; programs know it as the inner ``_elmo_lstm``."""
+    """The states of the rows of a batch, kept between calls; programs know it as the inner ``_elmo_lstm``."""
 
     def __init__(self) -> None:
         self.stateful = True
         self._rows: BiLMState | None = None
 
     def start(self, count: int, device: torch.device) -> BiLMState | None:
-        """Where so many sentences start; None for the zero state."""
+        """The states from which ``count`` sentences start; None for the zero state."""
         if self._rows is None or not self.stateful:
             return None
         rows = self._rows.rows(count)
@@ -38,14 +38,14 @@ class CarriedState:
 
     @property
     def _states(self) -> tuple[Tensor, Tensor] | None:
-        """As AllenNLP shows them: outputs [L, rows, 2·D] and cells [L, rows, 2·H], forward before backward."""
+        """The states in AllenNLP's form: outputs [L, rows, 2·D] and cells [L, rows, 2·H], forward before backward."""
         if self._rows is None:
             return None
         both = (x.permute(1, 2, 0, 3).flatten(2) for x in (self._rows.h, self._rows.c))
         return next(both), next(both)
 
     def reset_states(self, mask: Tensor | None = None) -> None:
-        """Begin anew: all rows, or those that ``mask`` [rows] names."""
+        """Reset all rows, or those selected by ``mask`` [rows]."""
         if mask is None or self._rows is None:
             self._rows = None
             return
@@ -73,7 +73,7 @@ class _ElmoBiLm(nn.Module):
         self._elmo_lstm = CarriedState()
         self.register_buffer("_begin", torch.tensor(scheme.begin_row()), persistent=False)
         self.register_buffer("_end", torch.tensor(scheme.end_row()), persistent=False)
-        # A word of the vocabulary is looked up by its number; the network then encodes each distinct word once.
+        # Words of the vocabulary are looked up by id; the network then encodes each distinct word once.
         cached = None if vocab_to_cache is None else torch.from_numpy(character_ids([vocab_to_cache], scheme)[0])
         if cached is not None:
             cached[0] = 0  # the padding token
@@ -82,7 +82,7 @@ class _ElmoBiLm(nn.Module):
 
     @property
     def num_layers(self) -> int:
-        """The token layer counts."""
+        """The number of layers, including the token layer."""
         return self._bilm.config.layers + 1
 
     def get_output_dim(self) -> int:
@@ -91,7 +91,7 @@ class _ElmoBiLm(nn.Module):
     def forward(self, inputs: Tensor | None, word_inputs: Tensor | None = None) -> dict[str, list[Tensor] | Tensor]:
         """[B, N, M] ids without boundaries → "activations": L+1 of [B, N+2, W], "mask": [B, N+2].
 
-        ``word_inputs`` [B, N] are numbers of words in ``vocab_to_cache``; where one is beyond it, the characters count.
+        ``word_inputs`` [B, N] are word ids in ``vocab_to_cache``; for ids out of range, the characters are used.
         """
         ids = add_boundaries(self._characters(inputs, word_inputs), self._begin, self._end)
         output = self._bilm(ids, self._elmo_lstm.start(len(ids), ids.device))
@@ -107,7 +107,7 @@ class _ElmoBiLm(nn.Module):
 
 
 def _rename_weights(bilm: _ElmoBiLm, state_dict: dict[str, Tensor], prefix: str, *_: object) -> None:
-    """A state dict that AllenNLP's module saved becomes one of this module; any other stays as it is."""
+    """Convert a state dict saved by AllenNLP's module to this module's names; others are unchanged."""
     if prefix + CHARACTERS not in state_dict:
         return
     state_dict.pop(f"{prefix}_token_embedder._word_embedding.weight", None)  # cached words: computed again here
@@ -118,7 +118,7 @@ def _rename_weights(bilm: _ElmoBiLm, state_dict: dict[str, Tensor], prefix: str,
 
 
 def add_boundaries(ids: Tensor, begin: Tensor, end: Tensor) -> Tensor:
-    """[B, N, M] ids → [B, N+2, M]: each sentence between its begin and its end, zeros behind it."""
+    """[B, N, M] ids → [B, N+2, M]: each sentence between its boundaries, padded with zeros."""
     sizes = (ids > 0).any(dim=2).sum(dim=1)  # [B]
     framed = ids.new_zeros(ids.shape[0], ids.shape[1] + 2, ids.shape[2])
     framed[:, 1:-1] = ids

@@ -21,7 +21,7 @@ ConfigurationError = ConfigError  #: what AllenNLP raises
 
 
 class ELMoCharacterMapper:
-    """A word → its fifty ids; ``tokens_to_add`` are words that stand for one id instead of their bytes."""
+    """A word → its fifty ids; ``tokens_to_add`` are words with a single id instead of their bytes."""
 
     max_word_length = 50
     bos_token, eos_token = "<S>", "</S>"
@@ -49,7 +49,7 @@ def character_ids(batch: Sequence[Sequence[str]], scheme: ByteScheme) -> Ids:
 
 
 def load_characters(options_file: str | Path, weight_file: str | Path) -> tuple[StoredModel, ByteScheme]:
-    """The two files of a model, each a path or an address; its tokens are read as AllenNLP reads them."""
+    """Load a model from its two files, each a path or an address; its tokens are read as AllenNLP reads them."""
     stored = load(weight_file, options=options_file)
     if stored.config.characters is None:
         raise ConfigError(f"{weight_file} looks words up, and AllenNLP's classes read characters; use polyseme.Elmo")

@@ -49,7 +49,7 @@ class ElmoEmbedder:
         return self.embed_batch([sentence])[0]
 
     def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Floats]:
-        """[L+1, N, W] of each sentence; (3, 0, 1024) of an empty one, whatever the model."""
+        """[L+1, N, W] of each sentence; (3, 0, 1024) for an empty one, with any model."""
         sentences = [list(sentence) for sentence in batch]
         layers = [] if sentences == [[]] else self._reading.read(sentences)
         if not layers:
@@ -59,7 +59,7 @@ class ElmoEmbedder:
     def embed_sentences(
         self, sentences: Iterable[Sequence[str]], batch_size: int = DEFAULT_BATCH_SIZE
     ) -> Iterator[Floats]:
-        """[L+1, N, W] of each, in their order; so many are read together."""
+        """[L+1, N, W] of each sentence, in order; ``batch_size`` of them are read together."""
         waiting = iter(sentences)
         while batch := list(islice(waiting, batch_size)):
             yield from self.embed_batch(batch)
@@ -73,7 +73,7 @@ class ElmoEmbedder:
         forget_sentences: bool = False,
         use_sentence_keys: bool = False,
     ) -> None:
-        """A file of sentences, tokens between blanks, one a line → HDF5 in the layout of AllenNLP's command."""
+        """A file with one sentence per line, tokens separated by blanks → HDF5 in the layout of AllenNLP's command."""
         if output_format not in ("all", "top", "average"):
             raise ConfigError(f"output_format is {output_format!r}, but should be 'all', 'top' or 'average'")
         lines = [line.strip() for line in input_file]

@@ -1,4 +1,4 @@
-"""AllenNLP's modules for PyTorch: ``Elmo``, ``ElmoTokenEmbedder``, ``ScalarMix``, and the ids that they take."""
+"""AllenNLP's modules for PyTorch: ``Elmo``, ``ElmoTokenEmbedder``, ``ScalarMix``, and ids for them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ScalarMix(nn.Module):
         self.gamma = nn.Parameter(torch.ones(1), requires_grad=trainable)
 
     def forward(self, tensors: Sequence[Tensor], mask: Tensor | None = None) -> Tensor:
-        """Tensors of one shape → their mix; a layer norm takes [B, T, W] and counts where ``mask`` [B, T] is set."""
+        """Tensors of one shape → their mix; a layer norm needs [B, T, W] and covers positions in ``mask`` [B, T]."""
         if len(tensors) != self.mixture_size:
             raise ConfigError(f"{len(tensors)} tensors were given to a mix of {self.mixture_size}")
         layers = torch.stack(list(tensors))
@@ -100,11 +100,11 @@ class Elmo(nn.Module):
         return self._elmo_lstm.get_output_dim()
 
     def reset_states(self) -> None:
-        """Drop what earlier calls left: the next sentences start from the zero state."""
+        """Forget the state of earlier calls: the next sentences start from the zero state."""
         self._elmo_lstm._elmo_lstm.reset_states()
 
     def forward(self, inputs: Tensor | None, word_inputs: Tensor | None = None) -> dict[str, list[Tensor] | Tensor]:
-        """[B, …, N, 50] ids → "elmo_representations": one [B, …, N, W] a mix, "mask": [B, …, N]."""
+        """[B, …, N, 50] ids → "elmo_representations": one [B, …, N, W] per mix, "mask": [B, …, N]."""
         outer = (inputs if inputs is not None else word_inputs).shape  # type: ignore[union-attr]
         leading = outer[:-2] if inputs is not None else outer[:-1]
         flat = None if inputs is None else inputs.reshape(-1, *inputs.shape[-2:])
@@ -113,7 +113,7 @@ class Elmo(nn.Module):
         layers, mask = output["activations"], output["mask"]
         mixed = [mix(layers, mask) for mix in self._scalar_mixes]
         if not self._keep_sentence_boundaries:
-            mask = mask[:, 2:]  # a sentence of n positions has n − 2 tokens, and they stand at 1 … n − 2
+            mask = mask[:, 2:]  # a sentence of n positions has n − 2 tokens, at 1 … n − 2
             mixed = [one[:, 1:-1] * mask[:, :, None] for one in mixed]
         mixed = [self._dropout(one) for one in mixed]
         return {
@@ -123,7 +123,7 @@ class Elmo(nn.Module):
 
 
 class ElmoTokenEmbedder(nn.Module):
-    """One representation, and a projection of it where ``projection_dim`` is given."""
+    """One representation, projected if ``projection_dim`` is given."""
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from polyseme.compat.elmoformanylangs import Embedder
 Embedder("161").sents2elmo([["오늘", "날씨"], ["좋다"]])     # a list of [N, W]
 
-As in the original, sentences are read longest first, and the state of every rank is carried from batch to batch and
+As in the original, sentences are read longest first, and the state of every row is carried from batch to batch and
 from call to call. The original reads several batches in random order; here their order is fixed.
 """
 
@@ -30,7 +30,7 @@ class Embedder:
         self._reading = CarriedReading(load(model_dir))
 
     def sents2elmo(self, sents: Sequence[Sequence[str]], output_layer: int = -1) -> list[Floats]:
-        """Sentences of tokens → one array each: [N, W] of a layer, of the mean of all (-1); all (-2): [L+1, N, W]."""
+        """Sentences of tokens → one array each: [N, W] of a layer or the mean of all (-1), [L+1, N, W] of all (-2)."""
         top = self._reading.config.layers
         if not -2 <= output_layer <= top:
             raise ConfigError(f"output_layer is {output_layer}, but should be a layer from 0 to {top}, -1 or -2")
@@ -44,7 +44,7 @@ class Embedder:
 
 
 def _chosen(layers: Floats, output_layer: int) -> Floats:
-    """[L+1, N, W] → what ``output_layer`` says."""
+    """[L+1, N, W] → the layer, mean or layers chosen by ``output_layer``."""
     if output_layer == -2:
         return layers
     chosen: Floats = layers.mean(axis=0) if output_layer == -1 else layers[output_layer]

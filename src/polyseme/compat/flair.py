@@ -6,7 +6,7 @@ sentence = Sentence("The grass is green .")
 ELMoEmbeddings("original").embed(sentence)
 sentence[1].embedding                       # three layers side by side
 
-The original carried state from call to call; flair keeps a sentence's vectors, so here too the first reading counts.
+The original carries state from call to call. flair keeps a sentence's vectors, so here too the first reading counts.
 Needs the extra ``flair``.
 """
 
@@ -76,8 +76,8 @@ class ELMoEmbeddings(TokenEmbeddings):  # type: ignore[misc]
         return self.name
 
     def to_params(self) -> dict[str, Any]:
-        """What a saved flair model holds of these embeddings: where the biLM is, not its weights."""
-        return {**self._given, "name": self.name}  # a stack puts a number before the name, and looks for that again
+        """What a saved flair model stores of these embeddings: where the biLM is, not its weights."""
+        return {**self._given, "name": self.name}  # a stack puts a number before the name, and looks it up again
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> ELMoEmbeddings:

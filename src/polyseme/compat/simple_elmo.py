@@ -5,9 +5,9 @@ model = ElmoModel()
 model.load("209.zip")
 model.get_elmo_vectors([["a", "sentence"], ["another", "one", "."]])     # [2, 3, W]
 
-Every call starts from the zero state and, unless told not to, reads its first batch once before it counts. Inside a
-call, state is carried from batch to batch. Behind a sentence stands what bilm-tf has there: not zeros, as far as the
-longest sentence of its batch goes.
+Every call starts from the zero state and, by default, reads its first batch once as a warmup. Within a call, state is
+carried from batch to batch. Padding has the values of bilm-tf, which are not zeros up to the longest sentence of the
+batch.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ Sentences = Sequence[Sequence[str]]
 
 
 class ElmoModel:
-    """A model that ``load`` has read."""
+    """A model, after ``load`` has read it."""
 
     def __init__(self) -> None:
         self.batch_size: int | None = None
         self.max_chars: int | None = None
         self.vector_size: int | None = None
-        self.n_layers: int | None = None  #: the token layer counts
+        self.n_layers: int | None = None  #: including the token layer
         self._loaded: _Loaded | None = None
 
     def load(self, directory: str | Path, max_batch_size: int = 32, limit: int = 100, full: bool = False) -> str:
-        """A folder or zip of NLPL, or any other model. ``limit`` bounded a cache, and changes nothing here."""
+        """Load a folder or zip from NLPL, or any other model. ``limit`` limited a cache, and has no effect here."""
         if full:
             raise ConfigError(
                 "full models are for substitutes; in polyseme, use Elmo.from_pretrained(…).substitutes(…)"
@@ -58,7 +58,7 @@ class ElmoModel:
     def get_elmo_vectors(
         self, texts: Sentences, warmup: bool = True, layers: str = "average", session: object = None
     ) -> Doubles:
-        """[S, N, W], or [S, L+1, N, W] for ``layers="all"``: N the longest sentence, W the ``vector_size``."""
+        """[S, N, W], or [S, L+1, N, W] for ``layers="all"``: N is the longest sentence, W the ``vector_size``."""
         batches = [_chosen(batch, layers) for batch in self._batches(texts, warmup, session)]
         first, longest = batches[0].shape, max(len(text) for text in texts)
         vectors = np.zeros((len(texts), *first[1:-2], longest, first[-1]))
@@ -75,7 +75,7 @@ class ElmoModel:
         averages = []
         for batch in self._batches(texts, warmup, session):
             vectors = _chosen(batch, layers)
-            if layers == "all":  # the original reshapes where it should exchange axes
+            if layers == "all":  # the original reshapes where it should transpose
                 sentences, count, longest, width = vectors.shape
                 vectors = vectors.reshape(sentences, longest, count, width)
             means = vectors.mean(axis=1)
@@ -84,7 +84,7 @@ class ElmoModel:
         return np.concatenate(averages)
 
     def warmup(self, sess: object, texts: Sentences) -> None:
-        """Read the first batch of ``texts``; a call with a ``session`` goes on from there."""
+        """Read the first batch of ``texts``; a call with a ``session`` continues from the state after it."""
         self._ready().reading.read(texts[: self.batch_size])
 
     def _batches(self, texts: Sentences, warmup: bool, session: object) -> list[Doubles]:
@@ -107,7 +107,7 @@ class ElmoModel:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A model, and what stands in its layers where no token is."""
+    """A model, and the values of its layers for padding."""
 
     reading: CarriedReading
     padding: Doubles  # [L+1, 1, W]

@@ -1,12 +1,12 @@
-"""A ``Module`` as TensorFlow Hub had it, called with strings or with padded tokens; its results are arrays.
+"""TensorFlow Hub's ``Module``, called with strings or with padded tokens; its results are arrays.
 
 from polyseme.compat import tensorflow_hub as hub
 elmo = hub.Module("https://tfhub.dev/google/elmo/3")
 elmo(["the cat is on the mat"], signature="default", as_dict=True)["elmo"]     # [1, 6, W]
 elmo({"tokens": [["a", "b"], ["c", ""]], "sequence_len": [2, 1]}, signature="tokens", as_dict=True)["elmo"]
 
-A module is called in a graph there, and computes when a session runs it; here it computes when it is called. Sentences
-start where the model says, unless ``state`` is given.
+The original is called in a graph and computes when a session runs it; here it computes when it is called. Sentences
+start from the state on the model's card, unless ``state`` is given.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class Module:
     def __call__(
         self, inputs: Any, _sentinel: None = None, signature: str = "default", as_dict: bool = False
     ) -> Floats | dict[str, Floats]:
-        """A list of strings, which is split at blanks; with the signature "tokens" a dict of tokens and sequence_len.
+        """A list of strings, split at blanks; with the signature "tokens", a dict of tokens and sequence_len.
 
         The result is the mean over the tokens of each sentence, [B, W]. ``as_dict``: "word_emb" [B, N, D],
-        "lstm_outputs1", … [B, N, W], "elmo" [B, N, W] (their mix), "default" [B, W]; zeros behind a sentence.
+        "lstm_outputs1", … [B, N, W], "elmo" [B, N, W] (their mix), "default" [B, W]; zeros for padding.
         """
         sentences, longest = _sentences(inputs, signature)
         encodings = self._elmo.encode_tokens(sentences)
@@ -70,12 +70,12 @@ class Module:
         return {"word_emb": words, **outputs, "elmo": elmo, "default": mean}
 
     def get_output_info_dict(self, signature: str = "default") -> list[str]:
-        """The names of what ``as_dict`` gives."""
+        """The names of the outputs with ``as_dict``."""
         return list(self({"tokens": [["a"]], "sequence_len": [1]}, signature="tokens", as_dict=True))
 
 
 def _sentences(inputs: Any, signature: str) -> tuple[list[list[str]], int]:
-    """The sentences without their padding, and how long they were with it."""
+    """The sentences without their padding, and their length with it."""
     if signature == "default":
         if isinstance(inputs, str | Mapping):
             raise InputError(
@@ -99,12 +99,12 @@ def _sentences(inputs: Any, signature: str) -> tuple[list[list[str]], int]:
 
 
 def _text(token: Any) -> str:
-    """Arrays of TensorFlow hold bytes."""
+    """A token as text: TensorFlow's arrays hold bytes."""
     return token.decode() if isinstance(token, bytes) else str(token)
 
 
 def _mix(stored: StoredModel) -> tuple[float, ...]:
-    """The weight of each layer, as it came with the module; their mean where none did."""
+    """The weight of each layer, from the module's own mix; their mean if it has none."""
     if not stored.mixes:
         return mix_weights(None, stored.config.layers + 1)
     weights = np.exp(np.array(stored.mixes[0].weights) - max(stored.mixes[0].weights))

@@ -1,4 +1,4 @@
-"""Models on disk, of every release: a file or folder ↔ ``StoredModel``."""
+"""Models on disk, in the format of any release: a file or folder ↔ ``StoredModel``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""AllenNLP: an archive (model.tar.gz) or a bare state dict, of which the ELMo part is read; and files that it reads.
+"""AllenNLP: read the ELMo part of an archive (model.tar.gz) or of a bare state dict; write files for AllenNLP.
 
-The weights in the archive count, not the HDF5 file that it may hold as well: they may have been fine-tuned.
+The archive's own weights are read, not an HDF5 file that it may also contain: they may have been fine-tuned.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from polyseme.text.vocabulary import Indexer
 TITLE = "AllenNLP"
 WEIGHTS, CONFIG, ARCHIVED = "weights.th", "config.json", "fta"
 CHARACTERS = "_token_embedder._char_embedding_weights"
-MAX_CHARACTERS = 50  # the only value that AllenNLP knows
+MAX_CHARACTERS = 50  # the only value that AllenNLP supports
 LANGUAGE_MODELS = ("language_model", "masked_language_model", "next_token_lm")
 
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
-    """The settings of one ELMo in an archive's config.json, and where they stand there."""
+    """The settings of one ELMo in an archive's config.json, and their path in it."""
 
     path: tuple[str, ...] = ()
     values: Mapping[str, Any] | None = None
@@ -104,7 +104,7 @@ def check_allennlp(model: StoredModel) -> None:
         wrong = "it does not read bytes"
     elif config.characters.max_characters != MAX_CHARACTERS:
         wrong = f"it reads {config.characters.max_characters} characters of a token, and AllenNLP {MAX_CHARACTERS}"
-    elif characters.specials not in ({}, BOUNDARIES):  # none: only a token that is written <S> is read otherwise there
+    elif characters.specials not in ({}, BOUNDARIES):  # without any, only a token spelled <S> is read differently there
         wrong = "its special tokens are not exactly <S> and </S>"
     elif not config.skip_connections:
         wrong = "it has no skip connections"
@@ -129,7 +129,7 @@ def _network(bilm: ArrayFile, options: Settings | None) -> BiLMConfig:
 
 
 def _embedder(config: Mapping[str, Any], prefix: str) -> Embedder:
-    """The settings that belong to the arrays: by the embedder's name, or the only ones."""
+    """The settings that belong to the arrays, by the embedder's name, or the only ones."""
     found = list(_embedders(config.get("model"), ("model",)))
     named = re.search(r"token_embedder_([^.]+)\.", prefix)
     for embedder in found:
@@ -147,7 +147,7 @@ def _embedders(values: Any, path: tuple[str, ...]) -> Iterator[Embedder]:
 
 
 def _options(folder: Path, embedder: Embedder) -> Settings | None:
-    """The options in the archive, or beside a state dict; what the config only points to is not there."""
+    """The options in the archive, or beside a state dict; options that the config only points to are not available."""
     wanted = ".".join((*embedder.path, "options_file"))
     archived = folder / ARCHIVED
     for path in archived.iterdir() if archived.is_dir() else ():
@@ -181,7 +181,7 @@ def _mixes(elmo: ArrayFile, layers: int, layer_norm: bool) -> tuple[MixWeights, 
 
 
 def _output_projection(file: ArrayFile, prefix: str, network: BiLMConfig, archive: bool) -> OutputProjection | None:
-    """The projection of a token embedder stands beside its ELMo; in a model, that place may hold anything."""
+    """A token embedder has its projection beside its ELMo; in a model, that place may hold anything."""
     beside = prefix.removesuffix("_elmo_lstm.").removesuffix("_elmo.")
     weight, bias = f"{beside}_projection.weight", f"{beside}_projection.bias"
     is_embedder = re.fullmatch(r"(.*\.)?token_embedder_[^.]+\.", beside) is not None

@@ -1,7 +1,7 @@
-"""Zip and tar archives, opened safely: into a temporary folder, where nothing can leave it or fill the disk.
+"""Zip and tar archives, opened safely, into a temporary folder: nothing can escape from it or fill the disk.
 
-Before anything is written, every entry's name and kind and the promised sizes are checked; while writing, the bytes
-are counted, because a header can lie.
+Before anything is written, the name, kind and stated size of every entry are checked; while writing, bytes are counted,
+because headers can lie.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO
 
 from polyseme.errors import FormatError
 
-#: Weights hardly compress and vocabularies some ten times; what expands more than this is a bomb.
+#: Weights hardly compress, and vocabularies about ten times; anything that expands more than this is a bomb.
 LARGEST_EXPANSION = 100
 ALWAYS_ALLOWED = 16 << 20  # bytes: a small archive may hold a file of zeros
 MOST_ENTRIES = 10_000
@@ -33,7 +33,7 @@ _BROKEN = (
     lzma.LZMAError,
     EOFError,
     OSError,
-    NotImplementedError,  # a compression that Python does not know
+    NotImplementedError,  # an unsupported compression
     RuntimeError,  # an encrypted entry
     ValueError,
     UnicodeDecodeError,
@@ -41,7 +41,7 @@ _BROKEN = (
 
 
 def is_archive(path: Path) -> bool:
-    """Whether the file is a zip or a (compressed) tar, by its content; torch's and NumPy's zip files are not meant."""
+    """Whether the file is a zip or a (compressed) tar, by its content; torch's and NumPy's zip files do not count."""
     if not path.is_file():
         return False
     if is_zip(path):
@@ -53,10 +53,10 @@ def is_archive(path: Path) -> bool:
 
 
 def is_zip(path: Path) -> bool:
-    """Whether the file ends as a zip does, also one whose end is damaged: opening it says what is wrong."""
+    """Whether the file ends like a zip, even a damaged one: opening it will say what is wrong."""
     try:
         return zipfile.is_zipfile(path)
-    except zipfile.BadZipFile:  # an end that names several disks
+    except zipfile.BadZipFile:  # its end refers to several disks
         return True
 
 
@@ -71,14 +71,14 @@ def is_torch_zip(path: Path) -> bool:
 
 @contextmanager
 def extracted(path: Path) -> Iterator[Path]:
-    """A temporary folder with the archive's files, gone when the block ends."""
+    """A temporary folder with the archive's files, deleted when the block ends."""
     with tempfile.TemporaryDirectory(prefix="polyseme-") as name:
         extract(path, Path(name))
         yield Path(name)
 
 
 def extract(path: Path, folder: Path) -> None:
-    """The archive's files, into a folder that is there and empty."""
+    """Extract the archive's files into an existing empty folder."""
     allowed = max(LARGEST_EXPANSION * path.stat().st_size, ALWAYS_ALLOWED)
     allowed = min(allowed, shutil.disk_usage(folder).free)
     try:
@@ -106,8 +106,8 @@ def _extract_zip(path: Path, folder: Path, allowed: int) -> None:
 
 
 def _extract_tar(path: Path, folder: Path, allowed: int) -> None:
-    # A compressed tar has no list of contents. It is read once for the names and sizes, stopping as soon as they are
-    # too large (the next header is only reached by unpacking what stands before it), and once for the files.
+    # A compressed tar has no table of contents. It is read once for names and sizes, stopping as soon as they are too
+    # large (reaching the next header means unpacking everything before it), and once for the files.
     names, total = [], 0
     with tarfile.open(path, "r:*") as archive:
         for entry in archive:
@@ -173,5 +173,5 @@ def _holds_tar(path: Path) -> bool:
         with tarfile.open(path, "r:*"):
             return True
     except _BROKEN:
-        # A truncated or damaged tar.gz should be called that, not "unknown": its name is all that is left.
+        # A truncated or damaged tar.gz should be reported as such, not as "unknown"; only its name shows what it is.
         return path.name.endswith((".tar.gz", ".tgz", ".tar.xz", ".tar.bz2"))

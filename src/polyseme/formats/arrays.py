@@ -1,9 +1,8 @@
-"""The arrays of a weight file: their names and shapes first, their values only when all of that fits.
+"""The arrays of a weight file: first their names and shapes, and their values only if all of these fit.
 
-Whatever the container (HDF5, safetensors, torch, TensorFlow), a loader sees an ``ArrayFile``. Memory is taken only
-for arrays whose shapes were checked against the model's settings and whose sizes are plausible for the file. Which
-parameters a network has and how large they are, ``parameter_shapes`` says without making any: torch's meta device would
-load for seconds.
+For any container (HDF5, safetensors, torch, TensorFlow), a loader sees an ``ArrayFile``. Memory is allocated only for
+arrays whose shapes match the model's settings and whose sizes are plausible for the file. ``parameter_shapes`` lists
+the parameters of a network and their shapes without creating them; torch's meta device would take seconds to load.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ Floats = npt.NDArray[np.float32]
 
 #: Weights hardly compress; a file that promises more than this many times its own size is not made of weights.
 LARGEST_EXPANSION = 200
-#: Those of the bundled models stay below 3. Beyond this, products of a few weights leave float32.
+#: Weights of the bundled models are below 3. Beyond this limit, products of a few weights overflow float32.
 LARGEST_WEIGHT = 1e6
 Shape = tuple[int, ...]
 MOST_WORDS, MOST_CHARACTERS, LARGEST_SIZE, MOST_PARTS = 1 << 28, 1 << 21, 1 << 20, 1000
-BFLOAT16 = "<u2"  #: how its bits are held
+BFLOAT16 = "<u2"  #: numpy type that holds its bits
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """One array on disk, not read yet."""
+    """One array on disk that has not been read yet."""
 
     shape: tuple[int, ...]
     kind: str  #: the type of its values, as the file names it
@@ -43,7 +42,7 @@ class Array:
 
     @property
     def bytes(self) -> int:
-        """What it takes in memory, as float32."""
+        """Its size in memory, as float32."""
         count = 4
         for size in self.shape:
             count *= size
@@ -54,7 +53,7 @@ class Array:
 class ArrayFile:
     """An open weight file."""
 
-    name: str  #: how errors call it
+    name: str  #: its name in errors
     arrays: Mapping[str, Array]
     size: int  #: bytes on disk
 
@@ -64,13 +63,13 @@ class ArrayFile:
         return replace(self, arrays=inner)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of an array that must be there."""
+        """The shape of an array that must exist."""
         if name not in self.arrays:
             raise self.missing(name)
         return self.arrays[name].shape
 
     def check(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Refuse the file unless every named array is there, with its shape, and small enough to be read."""
+        """Refuse the file unless every named array exists, with its shape, and is small enough to read."""
         for name, expected in shapes.items():
             if name not in self.arrays:
                 raise self.missing(name)
@@ -84,12 +83,12 @@ class ArrayFile:
         self._check_size(shapes)
 
     def read(self, name: str) -> Floats:
-        """The values as float32; one that is not finite, or leads to one that is not, is refused."""
+        """The values as float32; values that are not finite, or so large that results would not be, are refused."""
         with np.errstate(all="ignore"):
             values: Floats = self.arrays[name].read().astype(np.float32, copy=False)
         if not values.size:
             return values
-        low, high = float(values.min()), float(values.max())  # both are NaN if one value is
+        low, high = float(values.min()), float(values.max())  # both are NaN if any value is
         if math.isfinite(low) and math.isfinite(high) and max(-low, high) > LARGEST_WEIGHT:
             raise FormatError(
                 f"{self.name}: the array {name!r} holds the value {low if -low > high else high:.3g}, which is no "
@@ -103,7 +102,7 @@ class ArrayFile:
         return values
 
     def missing(self, name: str) -> MissingTensor:
-        """The error for an array that is not there, with the nearest name that is."""
+        """The error for a missing array, with the most similar name in the file."""
         near = difflib.get_close_matches(name, self.arrays, n=1, cutoff=0.0)
         found = f"the nearest name in it is {near[0]!r}" if near else "it holds no arrays at all"
         return MissingTensor(self.name, name, found)
@@ -150,7 +149,7 @@ def _character_shapes(config: CharacterConfig) -> dict[str, Shape]:
 
 
 def check_plausible(config: BiLMConfig) -> None:
-    """Refuse sizes that no model has, before anything is made of them."""
+    """Refuse sizes that no model has, before anything is allocated."""
     characters, words = config.characters, config.words
     sizes = [("cell", config.cell, LARGEST_SIZE), ("projection", config.projection, LARGEST_SIZE)]
     sizes += [("layers", config.layers, MOST_PARTS)]

@@ -1,4 +1,4 @@
-"""options.json and an HDF5 file: bilm-tf, the AllenNLP releases, SeqVec, NLPL.
+"""options.json and an HDF5 file: bilm-tf, AllenNLP's releases, SeqVec, NLPL.
 
 A folder may also hold ``vocab.txt`` or ``vocab.txt.gz``. The vocabulary decides which literal tokens are special, as in
 bilm-tf; without one, ``<S>`` and ``</S>`` are, as in AllenNLP and simple_elmo.
@@ -31,8 +31,8 @@ def load_bilm_tf(
 ) -> StoredModel:
     """Read a pair of options and weights.
 
-    With ``embedding``, a table of word vectors in a file of its own, the model reads word ids, whatever the options say
-    of characters.
+    With ``embedding``, a separate file with a table of word vectors, the model reads word ids, whatever the options say
+    about characters.
     """
     settings = Settings.of(options)
     words = read_vocabulary(vocabulary) if vocabulary else None
@@ -46,7 +46,7 @@ def load_bilm_tf(
 
 
 def read_tf_model(file: ArrayFile, options: Settings, vocabulary: Vocabulary | None, title: str) -> StoredModel:
-    """The model in arrays with TensorFlow's names, whatever container they stand in."""
+    """The model in arrays with TensorFlow's names, in any container."""
     config, layout = describe_tf_arrays(file, options)
     shared = options.boolean("share_embedding_softmax", False)
     return StoredModel(
@@ -68,14 +68,14 @@ def describe_tf_arrays(file: ArrayFile, options: Settings) -> tuple[BiLMConfig, 
 
 
 def tf_layout(file: ArrayFile) -> Layout:
-    """How the arrays are named; a table of one row more than there are characters has the row of padding."""
+    """How the arrays are named; a table with one row more than there are characters includes the padding row."""
     characters = file.arrays.get("char_embed")
     padded = characters is not None and characters.shape[:1] == (BYTE_ALPHABET + 1,)
     return choose_layout(file, BILM_TF_WITH_PADDING if padded else BILM_TF)
 
 
 def tf_indexer(config: BiLMConfig, vocabulary: Vocabulary | None) -> Indexer:
-    """How a model of bilm-tf reads tokens."""
+    """How a bilm-tf model reads tokens."""
     if config.characters is not None:
         return Indexer(characters=ByteScheme(config.characters.max_characters, special_tokens(vocabulary)))
     if vocabulary is None:
@@ -97,8 +97,8 @@ def tf_indexer(config: BiLMConfig, vocabulary: Vocabulary | None) -> Indexer:
 def special_tokens(vocabulary: Vocabulary | None) -> dict[str, int]:
     """The tokens that bilm-tf does not spell by their bytes.
 
-    Its vocabulary caches the rows of its words. It writes the rows of the boundaries there even when they have no
-    entry, and then hits the last word.
+    Its vocabulary caches the rows of its words. It also writes the rows of the boundaries there, which overwrite that
+    of the last word if they are not in the vocabulary.
     """
     if vocabulary is None:
         return dict(BOUNDARIES)
@@ -110,7 +110,7 @@ def special_tokens(vocabulary: Vocabulary | None) -> dict[str, int]:
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """A vocabulary file by bilm-tf's rules."""
+    """Read a vocabulary file by bilm-tf's rules."""
     try:
         return Vocabulary.read_bilm_tf(path)
     except InputError as error:
@@ -121,7 +121,7 @@ def save_bilm_tf(model: StoredModel, folder: Path) -> None:
     """Write options.json, weights.hdf5 and vocab.txt, as bilm-tf and simple_elmo read them.
 
     The softmax is added to the weights under its names in a checkpoint, which those programs ignore. Mixes, an output
-    projection and the card have no place there.
+    projection and the card cannot be stored.
     """
     check_bilm_tf(model)
     config = model.config
@@ -139,7 +139,7 @@ def save_bilm_tf(model: StoredModel, folder: Path) -> None:
 
 
 def check_bilm_tf(model: StoredModel) -> None:
-    """Refuse a model that bilm-tf's files cannot hold."""
+    """Refuse a model that bilm-tf's files cannot represent."""
     config, characters = model.config, model.indexer.characters
     reason = None
     if config.characters and config.words:
@@ -162,10 +162,10 @@ def check_bilm_tf(model: StoredModel) -> None:
 
 
 def _reads_alike(characters: ByteScheme, vocabulary: Vocabulary | None) -> bool:
-    """Whether bilm-tf gives every token the ids that the model gives it.
+    """Whether bilm-tf gives every token the same ids as the model.
 
-    A model that spells all tokens, as those of polyseme pretrain do, counts too: a token that is written <S> or </S>
-    becomes a boundary there, and nothing else changes.
+    Models that spell all tokens, as those of polyseme pretrain do, are accepted too: there a token spelled <S> or </S>
+    becomes a boundary, and nothing else changes.
     """
     there = special_tokens(vocabulary)
     return characters.specials == there or (not characters.specials and there == BOUNDARIES)
@@ -176,7 +176,7 @@ def _not_writable(vocabulary: Vocabulary) -> bool:
 
 
 def _softmax(file: ArrayFile, weight: str, config: BiLMConfig, vocabulary: Vocabulary | None) -> SoftmaxWeights | None:
-    """The softmax where there is one; a model may share the table of its words with it as its ``weight``."""
+    """The softmax, if there is one; its ``weight`` may be shared with the model's word table."""
     if "softmax/b" not in file.arrays:
         return None
     rows = len(vocabulary) if vocabulary is not None else (file.shape("softmax/b") or (0,))[0]

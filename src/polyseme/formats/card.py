@@ -1,9 +1,9 @@
-"""What there is to say of a model: its card, README.md with the front matter that model hubs read; facts and checks.
+"""The card of a model (README.md with the front matter that model hubs read), its facts, and checks of its weights.
 
-The machine-readable fields live in config.json; this file is written from them and never read back. Fields:
-``name``, ``languages`` (codes), ``licence``, ``description``, ``tokenization``, ``unit`` (where a token is no word:
-"morpheme"), ``training``, and what a model adds.
-A field that holds fields of its own, or a list of them, becomes a section.
+The machine-readable fields are in config.json; README.md is written from them and never read back. Fields: ``name``,
+``languages`` (codes), ``licence``, ``description``, ``tokenization``, ``unit`` (if tokens are not words: "morpheme"),
+``training``, and any that a model adds.
+A field with nested fields, or a list of them, becomes a section.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ encoding.tokens, encoding.vectors  # one vector for each token
 
 
 def card_text(model: StoredModel, address: str = "path/of/this/folder") -> str:
-    """README.md of a model that is loaded from ``address``."""
+    """README.md for a model that is loaded from ``address``."""
     name = str(model.card.get("name") or "A biLM")
     parts = [_front_matter(model), f"# {name}\n"]
     if description := model.card.get("description"):
@@ -46,7 +46,7 @@ def card_text(model: StoredModel, address: str = "path/of/this/folder") -> str:
 
 
 def parameter_count(config: BiLMConfig) -> int:
-    """Weights of the network as the original counts them: without padding rows, softmax and mixes."""
+    """The number of weights as the original counts them: without padding rows, softmax and mixes."""
     total = 0
     for name, shape in parameter_shapes(config).items():
         rows, *rest = shape
@@ -62,7 +62,7 @@ def parameter_count(config: BiLMConfig) -> int:
 def _front_matter(model: StoredModel) -> str:
     fields: dict[str, Any] = {"library_name": "polyseme", "tags": ["polyseme", "elmo"]}
     fields["pipeline_tag"] = "feature-extraction"
-    fields["inference"] = False  # a hub cannot run polyseme, so its page should show no box to try it
+    fields["inference"] = False  # a hub cannot run polyseme, so its page should not offer to try it
     if languages := model.card.get("languages"):
         fields["language"] = languages
     if licence := model.card.get("licence"):
@@ -87,7 +87,7 @@ def _section(title: str, value: Mapping[str, Any] | Sequence[Mapping[str, Any]])
 
 
 def _fields(fields: Mapping[str, Any]) -> str:
-    """A list of what is short; what has levels of its own follows as JSON."""
+    """A list of the short fields; nested ones follow as JSON."""
     short = {key: value for key, value in fields.items() if not _has_levels(value)}
     lines = "".join(f"- {_words(key)}: {_plain(value)}\n" for key, value in short.items())
     rest = {key: value for key, value in fields.items() if key not in short}
@@ -133,7 +133,7 @@ def _plain(value: Any) -> str:
 
 
 def describe(model: StoredModel) -> dict[str, Any]:
-    """Plain values, in the order in which they are shown."""
+    """The facts of a model as plain values, in the order in which they are shown."""
     config, card = model.config, model.card
     return {
         "name": card.get("name"),
@@ -162,7 +162,7 @@ def describe(model: StoredModel) -> dict[str, Any]:
 
 
 def checks(model: StoredModel) -> Iterator[tuple[str, bool]]:
-    """What should be true of every model, and whether it is."""
+    """Properties that every model should have, and whether it has them."""
     yield "all weights are finite", all(bool(np.isfinite(x).all()) for x in model.tensors.values())
     tables = [model.tensors[name] for name in (CHARACTER_TABLE, WORD_TABLE) if name in model.tensors]
     yield "the row of padding is zero", all(not table[0].any() for table in tables)

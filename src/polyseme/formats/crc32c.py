@@ -1,8 +1,8 @@
-"""crc32c (Castagnoli), the checksum of TensorFlow's files, on numpy: about a gigabyte a second.
+"""crc32c (Castagnoli), the checksum of TensorFlow's files, in numpy: about a gigabyte per second.
 
-A checksum is a remainder of polynomials, so zeros in front of a message change nothing, and "so many words follow" is
-a linear map of the 32 bits of a remainder. The message is laid out in rows of ``n`` words. All ``n`` columns are read
-at once, ``n`` words onwards at each row; then the right half of the columns is added to the left, until one is left.
+A checksum is a remainder of polynomials, so leading zeros change nothing, and appending a number of zero words is a
+linear map of the 32 bits of a remainder. The message is laid out in rows of ``n`` words. All ``n`` columns are read at
+once, row by row; then the right half of the columns is combined with the left half until one column remains.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ Words = npt.NDArray[np.uint32]
 Tables = tuple[Words, Words]
 
 POLYNOMIAL = 0x82F63B78  # reflected: the lowest bit is the highest power
-MOST_COLUMNS = 1 << 14  # 64 KB of remainders, which stay in the cache
+MOST_COLUMNS = 1 << 14  # 64 KB of remainders, which fit in the cache
 _ALL = 0xFFFFFFFF
 
 
 def crc32c(*parts: bytes | memoryview | npt.NDArray[Any]) -> int:
-    """Of the parts, one after the other."""
+    """The checksum of the concatenated parts."""
     message = np.concatenate([np.frombuffer(part, np.uint8) for part in parts])
     if len(message) < 8:
         return _of_few(message.tolist())
     columns = min(MOST_COLUMNS, 1 << (len(message) // 64).bit_length())
     missing = -len(message) % (4 * columns)
     begun = np.concatenate([np.zeros(missing, np.uint8), message])
-    begun[missing : missing + 4] ^= 0xFF  # where a checksum begins: all bits set
+    begun[missing : missing + 4] ^= 0xFF  # the initial value of a checksum: all bits set
     state = np.zeros(columns, np.uint32)
     onwards = _words_onwards(columns.bit_length() - 1)
     for row in begun.view("<u4").reshape(-1, columns):
@@ -41,7 +41,7 @@ def crc32c(*parts: bytes | memoryview | npt.NDArray[Any]) -> int:
 
 
 def masked(checksum: int) -> int:
-    """As TensorFlow and LevelDB store it: a checksum of data that holds checksums would be weak."""
+    """The checksum as TensorFlow and LevelDB store it: a checksum of data that contains checksums would be weak."""
     return ((checksum >> 15 | checksum << 17) + 0xA282EAD8) & _ALL
 
 
@@ -66,7 +66,7 @@ def _mapped(tables: Tables, state: Words) -> Words:
 
 @cache
 def _words_onwards(power: int) -> Tables:
-    """Where a remainder stands 2**power words of zeros later: by its low and its high 16 bits. [65536] each"""
+    """The map of a remainder over 2**power zero words, by its low and its high 16 bits. [65536] each"""
     if power == 0:
         images = np.array([_bits_onwards(1 << bit, 32) for bit in range(32)], np.uint32)
     else:

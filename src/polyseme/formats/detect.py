@@ -1,7 +1,7 @@
-"""What a name, a path, an address or a hub id is; ``load`` reads it, and what lies at a path is told by its content.
+"""Detect what a name, a path, an address or a hub id is, and ``load`` it; files are recognised by their content.
 
-One table says what is known. Each row has a test that looks at names and first bytes only, and a loader. Other packages
-may add to it, behind ours: a package cannot take over what polyseme reads by itself.
+One table lists the known formats. Each row has a loader, and a test that looks only at names and first bytes. Other
+packages may add rows after ours, so a package cannot take over what polyseme reads itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from polyseme.formats.releases.known import BUNDLED, MODELS, find_release
 from polyseme.formats.tf_checkpoint import is_checkpoint, load_checkpoint
 from polyseme.plugins import Group, added, broken, load_added
 
-DEEPEST = 4  # a folder in an archive in a folder, and one to spare
+DEEPEST = 4  # a folder in an archive in a folder, plus one
 
 
 _GROUP: Group = "polyseme.formats"
@@ -33,7 +33,7 @@ _GROUP: Group = "polyseme.formats"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """``test`` looks at names and first bytes only. ``load`` raises a FormatError without the path."""
+    """``test`` looks only at names and first bytes. ``load`` raises a FormatError without the path."""
 
     title: str  #: "a native folder (config.json, model.safetensors)"
     test: Callable[[Path], bool]
@@ -52,7 +52,7 @@ FORMATS = (
 def load(source: str | Path, *, options: str | Path | None = None) -> StoredModel:
     """The model that ``source`` names: a bundled model, a path, a release, an address or a hub id.
 
-    ``options``: the path or address of the options of HDF5 weights, where they are not beside them.
+    ``options`` is the path or address of the options file of HDF5 weights, if it is not beside them.
     """
     model = _load(source, options)
     return replace(model, tensors=reloadable(model.tensors, partial(_load_tensors, source, options)))
@@ -76,7 +76,7 @@ def _load(source: str | Path, options: str | Path | None) -> StoredModel:
 
 
 def load_path(path: Path, depth: int = 0) -> StoredModel:
-    """Read what lies at ``path``; errors do not say where, the caller does."""
+    """Read the model at ``path``; the caller adds the path to errors."""
     if is_archive(path) and depth < DEEPEST:
         with extracted(path) as folder:
             return load_path(folder, depth + 1)
@@ -93,7 +93,7 @@ def load_path(path: Path, depth: int = 0) -> StoredModel:
 
 
 def _recognise(path: Path) -> Format | None:
-    """The row of the table that is for ``path``; what is known not to be ELMo may be one of another package's."""
+    """The row of the table for ``path``; a file known not to be ELMo may still have another package's format."""
     try:
         refuse_foreign(path)
     except FormatError:
@@ -125,7 +125,7 @@ def _load_bundled(language: str) -> StoredModel:
 
 
 def _load_pair(weights: str, options: str) -> StoredModel:
-    """Weights and options that were given one by one, each by its path or address."""
+    """Weights and options that were given separately, each by its path or address."""
     files = local_file(options), local_file(weights)
     try:
         pair = with_words(*files, asked_for=files[1])
@@ -139,12 +139,12 @@ def _load_pair(weights: str, options: str) -> StoredModel:
 def _is_there(path: Path) -> bool:
     try:
         return path.name != "" and (path.exists() or is_checkpoint(path))
-    except (OSError, ValueError):  # a name that is too long, or holds a null character
+    except (OSError, ValueError):  # a name that is too long, or contains a null character
         return False
 
 
 def _only_model_inside(path: Path) -> Path | None:
-    """The one folder or archive in a folder that is itself no model."""
+    """The only folder or archive inside a folder that is not a model itself."""
     inside = [item for item in path.iterdir() if not item.name.startswith((".", "__MACOSX"))]
     if len(inside) == 1 and inside[0].is_dir():
         return inside[0]
@@ -168,7 +168,7 @@ def _name(path: Path) -> str:
 
 
 def added_formats() -> tuple[list[Format], list[PluginError]]:
-    """What installed packages add, and what is wrong with those that cannot be used."""
+    """The formats that installed packages add, and the errors of those that cannot be used."""
     found, wrong = list[Format](), list[PluginError]()
     for name in sorted(added(_GROUP)):
         try:

@@ -1,4 +1,4 @@
-"""What people mistake for an ELMo model: recognised, and refused by its name."""
+"""Files that people mistake for ELMo models: they are recognised, and refused by name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from polyseme.formats.json_file import read_json
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A thing that is not ELMo."""
+    """A kind of file that is not an ELMo model."""
 
     title: str
     test: Callable[[Path], bool]
 
 
 def refuse_foreign(path: Path) -> None:
-    """Raise an error that says what ``path`` is, if it is a known thing that is not ELMo."""
+    """Raise an error that says what ``path`` is, if it is known not to be an ELMo model."""
     for foreign in FOREIGN:
         if foreign.test(path):
             raise FormatError(f"this is {foreign.title}, not an ELMo model, so polyseme cannot use it")
@@ -57,7 +57,7 @@ def _is_transformers(path: Path) -> bool:
 
 
 def _is_flair(path: Path) -> bool:
-    """Flair pickles its own classes; their module's name stands in the pickle."""
+    """Flair pickles its own classes, so the pickle contains their module's name."""
     if not path.is_file() or path.stat().st_size < 64:
         return False
     with path.open("rb") as file:
@@ -66,7 +66,7 @@ def _is_flair(path: Path) -> bool:
 
 
 def _is_vectors(path: Path) -> bool:
-    """The tools that write vectors into HDF5 number the sentences, or list them."""
+    """Programs that write vectors to HDF5 number the sentences, or list them."""
     if not path.is_file() or path.suffix not in (".hdf5", ".h5"):
         return False
     try:

@@ -1,7 +1,7 @@
-"""HDF5 files: opened without reading them, walked within bounds, and written, also to a disk that runs full.
+"""HDF5 files: opened without being read, walked within bounds, and written safely even if the disk runs full.
 
-libhdf5's own visit looks every group up from the root: 2,000 groups within each other, in a file of 2 MB, take it
-seconds, and twice as many minutes. So arrays are found group by group here.
+libhdf5's own visit looks up every group from the root: 2,000 nested groups, in a file of 2 MB, take seconds, and twice
+as many take minutes. So here arrays are found group by group.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from polyseme.formats.hdf5_structure import SIGNATURE, open_structure
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-DEEPEST = 64  # groups within each other; weights have six
+DEEPEST = 64  # nested groups; weights have six
 MOST_OBJECTS = 1_000_000
 GATHERED_BYTES = 1 << 20  # of a file that is written
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[ArrayFile]:
-    """The arrays of an HDF5 file, by their paths in it; they can be read while the block lasts."""
+    """The arrays of an HDF5 file, by path; they can be read within the block."""
     try:
         with open_structure(path) as structure:
             structure.check_all()
@@ -41,7 +41,7 @@ def open_hdf5(path: Path) -> Iterator[ArrayFile]:
 
 
 def write_hdf5(path: Path, arrays: Mapping[str, Floats]) -> None:
-    """A new HDF5 file with these arrays as float32."""
+    """Write a new HDF5 file with these arrays as float32."""
     with written_hdf5(path) as (file, disk):
         for name, values in arrays.items():
             file.create_dataset(name, data=values)
@@ -76,9 +76,9 @@ def _reason(path: Path, error: Exception) -> str:
 def walk_hdf5(
     file: h5py.File, title: str, *, deepest: int = DEEPEST, check: Callable[[h5py.Group], None] | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """(path, dataset), depth first; links to elsewhere are not followed, so nothing outside the file is reached.
+    """(path, dataset), depth first; links out of the file are not followed.
 
-    ``check`` sees a group before anything is looked up in it.
+    ``check`` is called with each group before anything is looked up in it.
     """
     open_groups: list[tuple[str, h5py.Group, Iterator[str]]] = [("", file, iter(file))]
     seen = 0
@@ -110,8 +110,8 @@ class Disk(io.FileIO):
     HDF5 writes an array, then a few hundred bytes about it, then the next one: three calls of the system for each. What
     it writes at the file's end is gathered here, so that the system gets a megabyte at a time.
 
-    HDF5 cannot close a file that it cannot write to: on a full disk the process crashed (HDF5 2.0.0). So HDF5
-    is told that all is well, and the error is raised beside it.
+    HDF5 cannot close a file that it cannot write to: on a full disk the process crashed (HDF5 2.0.0). So HDF5 is told
+    that all is well, and the error is raised separately.
     """
 
     failure: OSError | None = None

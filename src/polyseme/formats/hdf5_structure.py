@@ -1,4 +1,4 @@
-"""What libhdf5 follows in a file without looking back, followed once before it does; and texts, read without it.
+"""The addresses that libhdf5 follows in a file without checks, checked before it does; and texts, read without it.
 
     superblock → the header of the root group → messages, among them
         a symbol table    a tree of names, whose leaves lead to the headers of more groups and arrays, and their heap
@@ -7,12 +7,12 @@
     value of a text       u32 length, u64 address of a heap, u32 number of the object in it
     heap of texts         "GCOL", 1, 0 0 0, u64 size, then objects: u16 number, u16 references, u32 0, u64 size, content
 
-libhdf5 trusts these addresses. Free room in a heap that leads to itself holds it for ever, and a tree whose node is its
-own child ends the process. So both are refused here. This is the older layout, which h5py writes unless it is asked for
-another, and in which every release of weights is. The newer one keeps checksums, and is read as it is.
+libhdf5 trusts these addresses. A free list in a heap that leads to itself makes it loop for ever, and a tree node that
+is its own child crashes the process, so both are refused here. This is the older layout, which h5py writes by default
+and which every release of weights has. The newer one has checksums, and is not checked here.
 
-For a text libhdf5 makes room for whatever length a value says, up to 4 GB, before it looks into the heap. An object of
-size 0 in the heap sends it round and round for ever. A type that was damaged into another one ends the process.
+For a text, libhdf5 allocates any length that a value states, up to 4 GB, before it looks into the heap. An object of
+size 0 in the heap makes it loop for ever. A type damaged into another one crashes the process.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-UNDEFINED = (1 << 64) - 1  #: an address of nothing
+UNDEFINED = (1 << 64) - 1  #: the null address
 ATTRIBUTE = 0x0C
 _LAYOUT, _CONTINUATION, _SYMBOL_TABLE = 0x08, 0x10, 0x11
 _NO_FREE_ROOM = 1
-_HEAD = 16  # bytes of a heap, and of each object in it, before the content
+_HEAD = 16  # bytes before the content of a heap, and of each object in it
 _SIGNATURE = b"GCOL\x01\0\0\0"
-_VARIABLE_TEXT = 9, 1  # of any length; a text, not a list
+_VARIABLE_TEXT = 9, 1  # variable length; a text, not a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class HeaderMessage:
     """A piece of the header of a group or an array."""
 
     kind: int
-    start: int  #: of its content, in the file
+    start: int  #: position of its content in the file
     size: int
 
 
 class Structure:
-    """The addresses in a file; ValueError where one leads nowhere, or round in a circle."""
+    """The addresses in a file; ValueError if one leads nowhere, or in a circle."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
-        self._steps = 1000 + 4 * len(data)  # what lies side by side can be visited many times, what overlaps cannot
-        self.base = _superblock(data)  #: where addresses count from
+        self._steps = 1000 + 4 * len(data)  # a bound that sound files stay far below, and circles exceed
+        self.base = _superblock(data)  #: the origin of addresses
 
     def check_root(self) -> int | None:
-        """The address of the root group, which is checked; None for a file in the newer layout."""
+        """Check the root group and return its address; None for a file in the newer layout."""
         version = self._data[self.base + 8]
         if version > 1:
             return None
@@ -62,13 +62,13 @@ class Structure:
             raise ValueError("it is truncated")
         entry = self.base + (56 if version == 0 else 60)
         _, root, cached, _, tree, heap = self.unpack("<QQIIQQ", entry)
-        if cached == 1:  # libhdf5 may take these instead of those in the header
+        if cached == 1:  # libhdf5 may use these instead of those in the header
             self._check_symbol_table(tree, heap)
         self.check(root)
         return int(root)
 
     def check_all(self) -> None:
-        """Every group and array that can be reached."""
+        """Check every group and array that can be reached."""
         root = self.check_root()
         pending, seen = [] if root is None else [root], set[int]()
         while pending:
@@ -77,7 +77,7 @@ class Structure:
                 pending += self.check(address)
 
     def check(self, address: int) -> list[int]:
-        """One group or array by its address; those that stand directly in it."""
+        """Check one group or array by its address; returns the addresses of those directly in it."""
         inner: list[int] = []
         for message in self.messages(address):
             if message.kind == _SYMBOL_TABLE:
@@ -89,7 +89,7 @@ class Structure:
         return inner
 
     def messages(self, address: int) -> Iterator[HeaderMessage]:
-        """The header at an address; nothing for one in the newer layout."""
+        """The messages of the header at an address; none for one in the newer layout."""
         at = self.base + address
         if self._data[at : at + 4] == b"OHDR":
             return
@@ -109,7 +109,7 @@ class Structure:
                 start += 8 + size
 
     def unpack(self, form: str, start: int) -> tuple[int, ...]:
-        """Numbers of the file; there are only so many of them."""
+        """Unpack numbers of the file, counting steps against the bound."""
         self._steps -= 1
         if start + struct.calcsize(form) > len(self._data):
             raise damaged(start, "an address beyond the end")
@@ -140,7 +140,7 @@ class Structure:
                 yield header
 
     def _check_heap(self, address: int) -> None:
-        """The names of a group: their free room is a list that must end."""
+        """Check the heap with the names of a group: its free list must end."""
         at = self.base + address
         if self.content(at, 4) != b"HEAP":
             raise damaged(at, "no heap of names")
@@ -152,7 +152,7 @@ class Structure:
         raise damaged(at, "free room that leads to itself")
 
     def _leaves(self, address: int, *, kind: int, key: int) -> Iterator[int]:
-        """What the lowest nodes of a tree lead to."""
+        """The addresses in the lowest nodes of a tree."""
         pending: list[tuple[int, int | None]] = [] if address == UNDEFINED else [(address, None)]
         while pending:
             address, expected = pending.pop()
@@ -175,7 +175,7 @@ def damaged(place: int, what: str) -> ValueError:
 
 
 def _superblock(data: mmap.mmap) -> int:
-    """Where the file begins: at byte 0, or at 512, 1024, … behind what somebody put before it."""
+    """Where the HDF5 content begins: at byte 0, or at 512, 1024, … after other content."""
     start = 0
     while start + 64 <= len(data):
         if data[start : start + 8] == SIGNATURE:
@@ -186,13 +186,13 @@ def _superblock(data: mmap.mmap) -> int:
 
 @contextmanager
 def open_structure(path: Path) -> Iterator[Structure]:
-    """The structure of a file, while the block lasts."""
+    """The structure of a file, within the block."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         yield Structure(data)
 
 
 class TextReader:
-    """The texts of a file. A heap is looked through once, as long as the next text is in it too."""
+    """Reads the texts of a file. A heap is scanned once for consecutive texts in it."""
 
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
@@ -200,7 +200,7 @@ class TextReader:
         self._objects: dict[int, tuple[int, int]] = {}
 
     def attribute(self, address: int, name: str) -> str | None:
-        """An attribute of the group or array with this address; None if there is none of this name."""
+        """An attribute of the group or array at this address; None if there is none with this name."""
         for message in self._structure.messages(address):
             if message.kind == ATTRIBUTE:
                 value = self._value_of(message.start, name.encode() + b"\0")
@@ -221,7 +221,7 @@ class TextReader:
         return self._structure.content(found, size).rstrip(b"\0").decode()
 
     def _value_of(self, start: int, name: bytes) -> int | None:
-        """Where the value of an attribute begins, if it has this name."""
+        """Where the value of an attribute begins, if the attribute has this name."""
         version, named, typed, spaced = self._structure.unpack("<BxHHH", start)
         begin = start + (9 if version == 3 else 8)
         if self._structure.content(begin, named) != name:
@@ -233,7 +233,7 @@ class TextReader:
         return kind + _padded(typed, version) + _padded(spaced, version)
 
     def _objects_of(self, at: int) -> dict[int, tuple[int, int]]:
-        """number → (first byte, size) of what a heap holds; number 0 is free room, whose size counts its own head."""
+        """number → (first byte, size) of each object in a heap; number 0 is free space, including its head."""
         if self._structure.content(at, 8) != _SIGNATURE:
             raise damaged(at, "no heap of texts")
         (size,) = self._structure.unpack("<Q", at + 8)
@@ -249,5 +249,5 @@ class TextReader:
 
 
 def _padded(size: int, version: int = 1) -> int:
-    """The first version of attributes begins everything at a multiple of eight bytes, as heaps do."""
+    """A size rounded up to a multiple of eight bytes, as in version 1 of attributes and in heaps."""
     return -(-size // 8) * 8 if version == 1 else size

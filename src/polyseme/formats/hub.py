@@ -24,7 +24,7 @@ from polyseme.formats.model import StoredModel
 from polyseme.formats.native import README, Dtype, save_native
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
-#: Enough to see what a repository is, before gigabytes of something else are fetched.
+#: Enough to see what a repository is before fetching gigabytes of something else.
 SMALL = ["*.json", "*.md", "*.cfg"]
 MODEL = [*SMALL, "*.safetensors", "*.txt", "*.txt.gz", "*.hdf5", "*.dic", "*.pkl", "*.th", "*.zip", "*.tar.gz"]
 MODEL += ["checkpoint", "*.index", "*.data-*"]
@@ -36,7 +36,7 @@ def is_hub_id(text: str) -> bool:
 
 
 def download(hub_id: str) -> Path:
-    """The folder of a hub's repository; without a network, as it was cached."""
+    """The folder of a repository on the hub; without a network, the cached one."""
     repository, _, revision = hub_id.partition("@")
     folder = _snapshot(repository, revision or None, SMALL)
     refuse_foreign(folder)
@@ -44,7 +44,7 @@ def download(hub_id: str) -> Path:
 
 
 def push_to_hub(model: StoredModel, hub_id: str, *, private: bool = False, dtype: Dtype = "float32") -> str:
-    """Save the model as a native folder in a hub's repository, made if it is not there; its address."""
+    """Save the model as a native folder in a repository on the hub, created if necessary; returns its address."""
     if not is_hub_id(hub_id) or "@" in hub_id:
         raise FormatError(f"{hub_id!r} is not a hub id; it should have the form owner/name")
     api = HfApi()

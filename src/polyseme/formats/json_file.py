@@ -1,4 +1,4 @@
-"""JSON settings files: read with bounds, and asked for values of a certain kind."""
+"""JSON settings files: read within bounds, with access to values by name and type."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def _no_constant(name: str) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Nested settings, asked for by dotted names: ``settings.whole("lstm.dim")``.
+    """Nested settings, read by dotted names: ``settings.whole("lstm.dim")``.
 
-    A value that is null counts as missing. What is missing without a default, or of another kind, is refused.
+    A null value counts as missing. A missing value without a default, or a value of the wrong type, is refused.
     """
 
     values: Mapping[str, Any]
@@ -65,7 +65,7 @@ class Settings:
         return float(self._get(key, None, _is_number, "a number"))
 
     def real_or_none(self, key: str) -> float | None:
-        """A finite number, or none where nothing is said."""
+        """A finite number, or None if the setting is missing."""
         return self.real(key) if self.has(key) else None
 
     def numbers(self, key: str) -> tuple[float, ...]:
@@ -83,12 +83,12 @@ class Settings:
         return tuple((first, second) for first, second in self._get(key, None, _are_pairs, "a list of number pairs"))
 
     def part(self, key: str) -> Settings:
-        """The settings inside a setting; none where nothing is said."""
+        """The settings inside a setting; empty if it is missing."""
         value = self._get(key, {}, lambda value: isinstance(value, Mapping), "an object of settings")
         return Settings(value, self.where)
 
     def parts(self, key: str, known: tuple[str, ...]) -> list[Settings]:
-        """A list of objects with the ``known`` settings only; empty where nothing is said."""
+        """A list of objects with only the ``known`` settings; empty if it is missing."""
         values = self._get(key, [], lambda value: isinstance(value, list), "a list")
         parts = [Settings({key: value}, self.where).part(key) for value in values]
         for part in parts:
@@ -122,7 +122,7 @@ class Settings:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) < 1e300  # so that a whole number fits into a float
+    return type(value) in (int, float) and abs(value) < 1e300  # so that an integer fits into a float
 
 
 def _are_numbers(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""ELMoForManyLangs: a folder with config.json, the architecture that it names, two dictionaries and two state dicts."""
+"""ELMoForManyLangs: a folder with config.json, the architecture it names, two dictionaries and two state dicts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ENCODER, EMBEDDER, CLASSIFIER = "encoder.pkl", "token_embedder.pkl", "classifier
 ARCHITECTURE = "cnn_50_100_512_4096_sample.json"
 LARGEST_DICTIONARY = 1 << 30
 IDEOGRAPHIC_SPACE = "\u3000"
-#: What the softmax's words are called here ↔ in every other model.
+#: Names of the softmax's special words here → in every other model.
 SPECIALS = {"<oov>": UNKNOWN, "<bos>": BEGIN, "<eos>": END}
 
-#: The architecture that the program ships, and that models without their own were trained with.
+#: The architecture that comes with the program, with which models without their own were trained.
 SHIPPED = {
     "encoder": {"name": "elmo", "projection_dim": 512, "dim": 4096, "n_layers": 2, "cell_clip": 3, "proj_clip": 3},
     "token_embedder": {
@@ -39,12 +39,12 @@ SHIPPED = {
 
 
 def is_manylangs(path: Path) -> bool:
-    """Whether a folder looks like one, complete or not."""
+    """Whether a folder looks like an ELMoForManyLangs model, complete or not."""
     return path.is_dir() and ((path / ENCODER).is_file() or (path / EMBEDDER).is_file())
 
 
 def load_manylangs(folder: Path) -> StoredModel:
-    """Read a folder."""
+    """Read an ELMoForManyLangs folder."""
     architecture = find_architecture(folder)
     has_words = architecture.whole("token_embedder.word_dim") > 0
     has_characters = architecture.whole("token_embedder.char_dim") > 0
@@ -75,7 +75,7 @@ def load_manylangs(folder: Path) -> StoredModel:
 def find_architecture(folder: Path) -> Settings:
     """The settings that config.json points to.
 
-    Most released folders name a path of the machine they were trained on, so the file's name in the folder counts.
+    Most released folders name a path on the machine they were trained on, so only the file's name is used.
     """
     named = Settings.of(folder / "config.json") if (folder / "config.json").is_file() else Settings({}, "config.json")
     config_path = Path(named.text("config_path")) if named.has("config_path") else Path(ARCHITECTURE)
@@ -88,7 +88,7 @@ def find_architecture(folder: Path) -> Settings:
 def read_dictionary(path: Path) -> dict[str, int]:
     """word.dic or char.dic: an entry, a tab, its id; ids count every entry once.
 
-    A line of one field is the id of U+3000: as white space it did not survive the program's own reading.
+    A line with one field is the id of U+3000, which the program's own reader stripped as white space.
     """
     if not path.is_file():
         raise FormatError(f"the file {path.name} is missing")
@@ -102,7 +102,7 @@ def read_dictionary(path: Path) -> dict[str, int]:
     for number, line in enumerate(lines, start=1):
         fields = line.strip().split("\t")
         if fields == [""] and number == len(lines):
-            continue  # what follows the last line end
+            continue  # the rest after the last line end
         entry, text = fields if len(fields) == 2 else (IDEOGRAPHIC_SPACE, fields[0])
         if len(fields) > 2 or not (text.isascii() and text.isdigit() and len(text) < 10):
             raise FormatError(f"{path.name}, line {number}: expected an entry, a tab and its id, found {line[:40]!r}")
@@ -135,7 +135,7 @@ def _config(architecture: Settings, characters: int, words: int) -> BiLMConfig:
             cell=architecture.whole("encoder.dim"),
             projection=architecture.whole("encoder.projection_dim"),
             layers=architecture.whole("encoder.n_layers"),
-            cell_clip=architecture.real_or_none("encoder.cell_clip") or None,  # 0 is no clip here
+            cell_clip=architecture.real_or_none("encoder.cell_clip") or None,  # 0 means no clip here
             projection_clip=architecture.real_or_none("encoder.proj_clip") or None,
         )
     except ConfigError as error:
@@ -143,13 +143,13 @@ def _config(architecture: Settings, characters: int, words: int) -> BiLMConfig:
 
 
 def _softmax(folder: Path, words: int, size: int) -> SoftmaxWeights | None:
-    """The optional classifier: of the sampled or of the plain softmax."""
+    """The optional classifier, from the sampled or the plain softmax."""
     if not (folder / CLASSIFIER).is_file():
         return None
     file = read_state_dict(folder / CLASSIFIER)
     if "hidden2tag.weight" in file.arrays:
         file.check({"hidden2tag.weight": (words, size), "hidden2tag.bias": (words,)})
         return SoftmaxWeights(file.read("hidden2tag.weight"), file.read("hidden2tag.bias"))
-    # oov_column, a third array, takes no part in the program's scores.
+    # oov_column, a third array, does not affect the program's scores.
     file.check({"column_emb.weight": (words, size), "column_bias.weight": (words, 1)})
     return SoftmaxWeights(file.read("column_emb.weight"), file.read("column_bias.weight").reshape(-1))

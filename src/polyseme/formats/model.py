@@ -1,15 +1,15 @@
-"""A model as it leaves the disk, whatever format it came in: settings, tensors, output layer, and its fingerprint.
+"""A model as loaded from disk, from any format: settings, tensors, output layer and fingerprint.
 
-The fingerprint is equal for models that give equal vectors, and the same in every version of polyseme:
+Models that give equal vectors have equal fingerprints, in every version of polyseme:
 
-    "1:" and the sha256 of:  what differs from the defaults of network and indexer, as canonical JSON
+    "1:" and the sha256 of:  settings of network and indexer that differ from the defaults, as canonical JSON
                              for each tensor, by name:  its name and shape as JSON, its values as little-endian float32
 
-The number in front is that of the scheme; whoever changes what is hashed gives it the next one.
+The number in front is that of the scheme; any change to what is hashed needs a new number.
 
-The tensors of a large model can leave memory and come back from where they were read. The engine packs weights into a
-form of its own, perhaps of fewer bits. What they were made of is asked for rarely after that: to compute a fingerprint,
-to convert the model, for PyTorch.
+The tensors of a large model can be released from memory and read again from disk. The engine packs weights into its own
+form, possibly with fewer bits. After that the original tensors are rarely needed: to compute a fingerprint, to convert
+the model, or for PyTorch.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from polyseme.jobs.atomic import folder_when_complete
 from polyseme.jobs.manifests import canonical
 from polyseme.text.vocabulary import SPECIALS, Indexer, Vocabulary
 
-#: The number of the way in which fingerprints are made.
+#: The number of the fingerprint scheme.
 SCHEME = 1
-#: Smaller models stay: reading them again would cost more than it saves.
+#: Smaller models stay in memory: reading them again would cost more than it saves.
 WORTH_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class MixWeights:
-    """A scalar mix that was trained with the model: ``weights`` before the softmax, and the scale."""
+    """A scalar mix trained with the model: ``weights`` before the softmax, and the scale."""
 
     weights: tuple[float, ...]
     scale: float
-    layer_norm: bool = False  #: over the whole batch with its boundaries, as AllenNLP does it
+    layer_norm: bool = False  #: over the whole batch with its boundaries, as in AllenNLP
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class OutputProjection:
 
 @dataclass(frozen=True, slots=True)
 class ClusterWeights:
-    """What the head of an adaptive softmax knows of its clusters (``polyseme.nn.adaptive``)."""
+    """The clusters of an adaptive softmax, with the head's weights for them (``polyseme.nn.adaptive``)."""
 
     cutoffs: tuple[int, ...]  #: first word of each cluster
     weight: Floats  # [clusters, D]
@@ -83,9 +83,9 @@ class RoundedRows:
 class SoftmaxWeights:
     """The output layer of a language model, shared by both directions; row v belongs to word v."""
 
-    rows: Floats | RoundedRows  # [V, D], as they are stored: whoever wants only vectors never widens them
+    rows: Floats | RoundedRows  # [V, D], as stored: never widened if only vectors are needed
     bias: Floats  # [V]
-    clusters: ClusterWeights | None = None  #: of an adaptive softmax
+    clusters: ClusterWeights | None = None  #: for an adaptive softmax
 
     @cached_property
     def weight(self) -> Floats:
@@ -95,7 +95,7 @@ class SoftmaxWeights:
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A biLM and all that belongs to it: the common form between every format, the engine and the network."""
+    """A biLM and all that belongs to it: the common form between the formats, the engine and the network."""
 
     config: BiLMConfig
     tensors: Mapping[str, Floats]  #: float32, by the parameter names of ``BiLM``
@@ -106,10 +106,10 @@ class StoredModel:
     output_projection: OutputProjection | None = None
     card: Mapping[str, Any] = field(default_factory=dict)  #: name, languages, licence, tokenisation, state, …
     format: str = "native"  #: the title of the format it was read from
-    digests: int = 0  #: of tensors and lists that the loader has compared with what was saved
+    digests: int = 0  #: how many digests of tensors and lists the loader has checked
 
     def fingerprint(self) -> str:
-        """A digest of settings, alphabets and weights: equal for models that give equal vectors."""
+        """A digest of settings, alphabets and weights; models that give equal vectors have equal fingerprints."""
         return model_fingerprint(self.config, self.indexer, self.tensors)
 
 
@@ -124,7 +124,7 @@ def model_fingerprint(config: BiLMConfig, indexer: Indexer, tensors: Mapping[str
 
 
 class ReloadableTensors(Mapping[str, Floats]):
-    """Tensors by name; after ``release`` they are read again when somebody asks."""
+    """Tensors by name; after ``release`` they are read again when needed."""
 
     def __init__(self, tensors: Mapping[str, Floats], reload: Callable[[], Mapping[str, Floats]]) -> None:
         self._tensors: Mapping[str, Floats] | None = tensors
@@ -150,20 +150,20 @@ class ReloadableTensors(Mapping[str, Floats]):
 
 
 def reloadable(tensors: Mapping[str, Floats], reload: Callable[[], Mapping[str, Floats]]) -> Mapping[str, Floats]:
-    """The same tensors, able to leave if that is worth it."""
+    """The same tensors, in a form that can be released if that is worthwhile."""
     size = sum(tensor.nbytes for tensor in tensors.values())
     return ReloadableTensors(tensors, reload) if size >= WORTH_BYTES else tensors
 
 
 def release(tensors: Mapping[str, Floats]) -> None:
-    """Whoever needs them reads them again; those that cannot leave stay."""
+    """Release tensors from memory, if possible; they are read again when needed."""
     if isinstance(tensors, ReloadableTensors):
         tensors.release()
         _give_back()
 
 
 def _give_back() -> None:
-    """glibc keeps freed memory in the middle of its heap: 100 MB after a model of the original size."""
+    """Return freed memory to the system: glibc keeps 100 MB of it after a model of the original size."""
     with suppress(OSError, AttributeError, TypeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -194,7 +194,7 @@ def check_replaceable(folder: Path, files: Collection[str]) -> None:
 
 
 def output_layer(stored: StoredModel) -> tuple[SoftmaxWeights, Vocabulary]:
-    """What turns the model's outputs into probabilities of words."""
+    """The softmax and its words, which turn the model's outputs into probabilities."""
     name = str(stored.card.get("name") or "this model")
     if stored.softmax is None:
         raise ConfigError(

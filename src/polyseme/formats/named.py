@@ -1,4 +1,4 @@
-"""What is not a path: the name of a release, an address or a hub id → its files on this disk, downloaded once."""
+"""The name of a release, an address or a hub id → its files on this disk, downloaded once."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from polyseme.formats.releases.store import verify
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A model on this disk, and what is known of it by its name."""
+    """A model on this disk, and what is known about it from its name."""
 
     path: Path
     card: Mapping[str, Any] = field(default_factory=dict)
 
 
 def locate(name: str, check: Check, *, again: bool = False) -> Located:
-    """The files of a release, an address or a hub id; ``check`` looks at new ones before they count.
+    """The files of a release, an address or a hub id; ``check`` must accept new ones.
 
-    A name that the table of releases knows is never taken for a hub id. ``again``: download them even if they are here.
+    A name in the table of releases is never taken for a hub id. ``again`` downloads the files even if they are here.
     """
     release = find_release(name)
     if release is None and not is_url(name):
@@ -64,7 +64,7 @@ def local_file(name: str) -> Path:
 
 
 def _any_file(folder: Path) -> None:
-    """Whether a single file is sound shows when it is read together with others."""
+    """Accepts any single file: it can only be checked when it is read together with others."""
 
 
 def _from_hub(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""The parameter names of every format, as tables: left the file's name, then ours, then how one becomes the other.
+"""The parameter names of every format, as tables: the file's name, ours, and the steps from one to the other.
 
 FORMAT               token encoder          recurrent layers
 bilm-tf HDF5         TF_CHARACTERS          W_0 = [input; state], gates i g f o, bias without the forget constant
@@ -27,7 +27,7 @@ WORD_TABLE = "token_encoder.words.weight"
 
 
 def tf_cells(cell: str, ours: str, kernel: str, bias: str, projection: str) -> Table:
-    """The arrays of an LSTM cell that TensorFlow wrote."""
+    """The arrays of an LSTM cell written by TensorFlow."""
     gates = Gates("igfo", axis=-1)
     return (
         Rename(f"{cell}/{kernel}", (f"{ours}.input_weight", f"{ours}.state_weight"), (gates,)),
@@ -37,7 +37,7 @@ def tf_cells(cell: str, ours: str, kernel: str, bias: str, projection: str) -> T
 
 
 def torch_cells(cell: str) -> Table:
-    """The arrays of an LSTM cell that AllenNLP or ELMoForManyLangs wrote."""
+    """The arrays of an LSTM cell written by AllenNLP or ELMoForManyLangs."""
     ours, turned = "directions.{d}.cells.{l}", (Gates("ifgo", axis=0), ReverseAxes())
     return (
         Rename(f"{cell}.input_linearity.weight", f"{ours}.input_weight", turned),
@@ -60,7 +60,7 @@ TF_CHARACTERS: Table = (
     Rename("CNN_proj/b_proj", "token_encoder.projection.bias"),
 )
 
-#: An inference graph keeps the row of padding that the weight file does not have.
+#: An inference graph has the padding row that the weight file lacks.
 TF_CHARACTERS_WITH_PADDING: Table = (Rename("char_embed", CHARACTER_TABLE, (WithPaddingRow(),)), *TF_CHARACTERS[1:])
 
 EACH, ONLY, FORWARD, FORWARD_ONLY = (
@@ -71,8 +71,8 @@ EACH, ONLY, FORWARD, FORWARD_ONLY = (
 )
 HDF5_NAMES, TF_NAMES = ("W_0", "B", "W_P_0"), ("kernel", "bias", "projection/kernel")
 
-#: The first is the one we write. Then what bilm-tf dumps of one layer and of one direction, what a checkpoint
-#: calls the same four, and a TF-Hub module.
+#: First the layout that we write, then bilm-tf's for one layer and for one direction, the same four in a checkpoint,
+#: and that of a TF-Hub module.
 TF_CELLS: tuple[tuple[Table, int], ...] = (
     (tf_cells("RNN_{d}/RNN/MultiRNNCell/Cell{l}/LSTMCell", EACH, *HDF5_NAMES), 2),
     (tf_cells("RNN_{d}/RNN/LSTMCell", ONLY, *HDF5_NAMES), 2),

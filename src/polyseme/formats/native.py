@@ -1,11 +1,11 @@
-"""polyseme's own folder.
+"""polyseme's own format: a folder.
 
 config.json          settings of network and indexer, mixes, card, and the digests of the other files
 model.safetensors    parameters by the names of ``BiLM``, softmax.weight and softmax.bias; float32 or float16,
                      softmax.weight also int8 with softmax.scale, a scale for each row
 vocab.txt            the words of the softmax, or of the format that the model came from (optional)
-characters.txt       the characters of a Unicode scheme, in the order of their ids (where there is one)
-words.txt            the words of a model that looks them up, in the order of their ids (where there are)
+characters.txt       the characters of a Unicode scheme, in the order of their ids (optional)
+words.txt            the words of a model that looks them up, in the order of their ids (optional)
 README.md            the card, for people and hubs; never read back
 """
 
@@ -62,8 +62,8 @@ def save_native(
 ) -> None:
     """Write the model as a native folder, which appears when it is complete.
 
-    A folder is replaced only if it holds nothing but an earlier save. Fewer bits round the weights; ``softmax`` are
-    those of the softmax's rows, as of all others unless given.
+    A folder is replaced only if it holds nothing but an earlier save. A smaller ``dtype`` rounds the weights;
+    ``softmax`` is the type of the softmax's rows, by default the same.
     """
     if dtype not in get_args(Dtype):
         raise ConfigError(f"dtype is {dtype!r}, but weights are stored as float32 or float16")
@@ -79,7 +79,7 @@ def save_native(
     with model_folder(Path(folder), FILES) as beside:
         (beside / README).write_text(card_text(model), encoding="utf-8")
         write_safetensors(beside / WEIGHTS, tensors)
-        shutil.copymode(beside / README, beside / WEIGHTS)  # safetensors writes for the owner alone
+        shutil.copymode(beside / README, beside / WEIGHTS)  # safetensors makes files that only the owner can read
         if model.vocabulary is not None:
             model.vocabulary.write(beside / VOCABULARY)
         write_entries(model.indexer, beside)
@@ -94,7 +94,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def is_native(path: Path) -> bool:
-    """Whether a folder looks like one, complete or not."""
+    """Whether a folder looks like a native folder, complete or not."""
     if not path.is_dir():
         return False
     return (path / WEIGHTS).is_file() or (
@@ -139,7 +139,7 @@ def load_native(folder: str | Path) -> StoredModel:
 
 
 def check_header(settings: Settings) -> None:
-    """Refuse a config.json that is not ours, is newer than we are, or says what we do not know."""
+    """Refuse a config.json that is not ours, is newer than this version, or has unknown settings."""
     if settings.values.get("format") != FORMAT:
         raise FormatError(f'{CONFIG} does not say "format": "{FORMAT}", so this is not a native model')
     if (version := settings.whole("version")) != VERSION:
@@ -215,7 +215,7 @@ def _config(model: StoredModel) -> dict[str, Any]:
 
 
 def _softmax_settings(model: StoredModel) -> dict[str, Any]:
-    """Where the clusters of an adaptive softmax begin; nothing for any other."""
+    """Where the clusters of an adaptive softmax begin; empty for any other."""
     if model.softmax is None or model.softmax.clusters is None:
         return {}
     return {"softmax": {"cutoffs": list(model.softmax.clusters.cutoffs)}}
@@ -241,7 +241,7 @@ def _mixes(settings: Settings, config: BiLMConfig) -> tuple[MixWeights, ...]:
 
 
 def indexer_settings(indexer: Indexer) -> dict[str, Any]:
-    """What config.json says of the indexer."""
+    """The settings of the indexer in config.json."""
     characters, words = indexer.characters, indexer.words
     settings: dict[str, Any] = {"characters": None, "words": None}
     if isinstance(characters, ByteScheme):
@@ -254,7 +254,7 @@ def indexer_settings(indexer: Indexer) -> dict[str, Any]:
 
 
 def write_entries(indexer: Indexer, folder: Path) -> None:
-    """characters.txt and words.txt, as far as the model has them."""
+    """Write characters.txt and words.txt, if the model has them."""
     if isinstance(indexer.characters, UnicodeScheme):
         Vocabulary(in_order(indexer.characters.ids)).write(folder / CHARACTERS)
     if indexer.words is not None:
@@ -272,7 +272,7 @@ def read_indexer(folder: Path, settings: Settings, config: BiLMConfig) -> Indexe
 
 
 def read_words(path: Path) -> Vocabulary:
-    """One of the folder's lists."""
+    """Read one of the folder's lists."""
     if not path.is_file():
         raise FormatError(f"the file {path.name} is missing")
     try:
@@ -292,8 +292,8 @@ def unicode_scheme(ids: Mapping[str, int], longest: int, where: str) -> UnicodeS
 def in_order(ids: Mapping[str, int]) -> tuple[str, ...]:
     """Entries in the order of their ids.
 
-    An id without an entry (its word stands in the list again, later) repeats the last entry, whose lookup is the
-    last one anyway.
+    An id without an entry (its word occurs again later in the list) gets a copy of the last entry, which looks up the
+    last id anyway.
     """
     last = max(ids, key=lambda entry: ids[entry])
     entries = [last] * (ids[last] + 1)

@@ -1,7 +1,7 @@
-"""The network behind weights: options.json, the settings file of bilm-tf and AllenNLP, or shapes alone ↔ BiLMConfig.
+"""The settings of a network: options.json of bilm-tf and AllenNLP, or the shapes of the weights ↔ BiLMConfig.
 
-Keys that we do not know are ignored. Where there is no settings file, shapes say all that they can, and the rest is as
-released: clips of 3, relu, 50 characters a token and skip connections are what all known models of this kind have.
+Unknown keys are ignored. Without a settings file, settings are derived from shapes as far as possible; the others are
+those of all known models of this kind: clips of 3, relu, 50 characters per token and skip connections.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ASSUMED = ("cell_clip 3", "projection_clip 3", "activation relu", "max_character
 def config_from_options(
     options: Settings, *, alphabet: int = BYTE_ALPHABET, words: int | None = None, bidirectional: bool = True
 ) -> BiLMConfig:
-    """The network that the options describe; the sizes of its tables and its directions are read off the weights.
+    """The network that the options describe; table sizes and directions come from the weights.
 
-    Options without ``char_cnn`` are of a model that looks its ``words`` up.
+    Options without ``char_cnn`` describe a model that looks up ``words``.
     """
     projection = options.whole("lstm.projection_dim")
     try:
@@ -61,7 +61,7 @@ def _characters(options: Settings, alphabet: int) -> CharacterConfig:
 
 
 def options_from_config(config: BiLMConfig, *, softmax_words: int | None = None) -> dict[str, Any]:
-    """What bilm-tf and AllenNLP need to know for inference, with every key that either of them asks for."""
+    """Options for inference with bilm-tf and AllenNLP, with every key that either of them reads."""
     options: dict[str, Any] = {
         "bidirectional": config.bidirectional,
         "lstm": {

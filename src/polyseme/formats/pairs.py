@@ -1,4 +1,4 @@
-"""Which files of a folder are the options and the weights of one bilm-tf model."""
+"""Find the files in a folder that are the options and the weights of one bilm-tf model."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class FilePair:
     weights: Path
     vocabulary: Path | None
     embedding: Path | None = None
-    unused: Path | None = None  #: a table of word vectors that no vocabulary belongs to
+    unused: Path | None = None  #: a table of word vectors without a vocabulary
 
 
 def has_pair(path: Path) -> bool:
-    """Whether a folder or file looks like options.json and HDF5, complete and readable or not."""
+    """Whether a folder or file looks like options.json with HDF5, even if incomplete or unreadable."""
     folder = path if path.is_dir() else path.parent
     if path.is_dir():
         return bool(_options_files(folder)) and bool(_weight_files(folder))
@@ -49,7 +49,7 @@ def load_files(pair: FilePair) -> StoredModel:
 
 
 def find_pair(path: Path) -> FilePair:
-    """The files that belong together; a choice that content and names leave open is refused."""
+    """The files that belong together; if content and names leave a choice, it is refused."""
     folder = path if path.is_dir() else path.parent
     if path.is_dir():
         options, weights = _only_options(folder), _only_weights(folder)
@@ -63,10 +63,10 @@ def find_pair(path: Path) -> FilePair:
 
 
 def with_words(options: Path, weights: Path, asked_for: Path) -> FilePair:
-    """Options and weights, with what lies beside the weights: a vocabulary, and the table of a model of word ids.
+    """Options and weights, with files beside the weights: a vocabulary, and the word table of a word-id model.
 
-    A model of characters becomes one of word ids where its folder, or the table itself, was asked for, and vocab.txt is
-    there too: that is how bilm-tf's users keep what ``dump_token_embeddings`` wrote.
+    A character model becomes a word-id model if its folder or the table itself was given and there is a vocab.txt: this
+    is how bilm-tf's users store the output of ``dump_token_embeddings``.
     """
     folder = weights.parent
     vocabulary = next((folder / name for name in VOCABULARIES if (folder / name).is_file()), None)
@@ -104,7 +104,7 @@ def _only_options(folder: Path) -> Path:
 
 
 def _say_the_same(options: list[Path]) -> bool:
-    """The releases of one size differ in their weights only."""
+    """Releases of one size differ only in their weights."""
     first, *others = (Settings.of(path).values for path in options)
     return all(other == first for other in others)
 
@@ -126,7 +126,7 @@ def _only_weights(folder: Path) -> Path:
 
 
 def _embedding(folder: Path, weights: Path) -> Path | None:
-    """The file with the table of a word-id model, where it is not among the weights."""
+    """The file with the table of a word-id model, if it is not among the weights."""
     with open_hdf5(weights) as file:
         if "embedding" in file.arrays:
             return None
@@ -134,12 +134,12 @@ def _embedding(folder: Path, weights: Path) -> Path | None:
 
 
 def _holds_table(path: Path) -> bool:
-    """Whether it is what bilm-tf's ``dump_token_embeddings`` writes: a vector for each word, and nothing else."""
+    """Whether it is the output of bilm-tf's ``dump_token_embeddings``: a vector for each word, and nothing else."""
     try:
         with open_hdf5(path) as file:
             return set(file.arrays) == {"embedding"}
     except FormatError:
-        return False  # it will be named when it is read
+        return False  # reading it will report the error
 
 
 def _holds_model(path: Path) -> bool:

@@ -1,8 +1,8 @@
 """Pickles of plain values, read without running anything.
 
-A pickle is a small program for a machine with a stack. This machine knows the instructions that numbers, strings,
-lists, tuples and dicts are made with, and calls nothing but the functions that its caller hands in by name; it stops
-at everything else. It reads what Python writes with protocol 2, which ``torch.save`` uses.
+A pickle is a small program for a stack machine. This machine has only the instructions that build numbers, strings,
+lists, tuples and dicts, and calls only the functions that its caller passes in by name; it stops at everything else. It
+reads protocol 2, which ``torch.save`` uses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
-#: By "module name", what a pickle may name; a name that is not a function stands for itself.
+#: "module name" → what a pickle may refer to; values that are not functions stand for themselves.
 Known = Mapping[str, Any]
 
 MOST_BYTES = 1 << 28  #: of one string; the pickle of a state dict has names and shapes, not weights
@@ -20,15 +20,15 @@ _MARK = object()
 
 
 class ForeignPickle(Exception):
-    """A pickle wants something that plain values do not need; the message names it."""
+    """A pickle uses something that plain values do not need; the message names it."""
 
 
 class DamagedPickle(Exception):
-    """The bytes are no pickle."""
+    """The bytes are not a pickle."""
 
 
 def read_pickle(file: IO[bytes], known: Known, persistent: Callable[[Any], Any] | None = None) -> Any:
-    """The value of the pickle that begins here; ``persistent`` turns what the pickle calls an id into a value."""
+    """The value of the pickle that begins here; ``persistent`` turns the pickle's persistent ids into values."""
     machine = _Machine(file, known, persistent)
     try:
         return machine.run()
@@ -124,7 +124,7 @@ class _Machine:
         self.stack.append(function(*arguments))
 
     def build(self) -> None:
-        """Attributes of a dict, such as the versions of a state dict's modules: nothing that is needed."""
+        """Skip attributes of a dict, such as the versions of a state dict's modules, which are not needed."""
         self.stack.pop()
         if type(self.stack[-1]) is not dict:
             raise ForeignPickle("an object with attributes")

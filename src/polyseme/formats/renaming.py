@@ -1,8 +1,8 @@
-"""How a table of names is applied, in both directions: the same table loads a file and saves it.
+"""Applies a table of names in both directions: the same table loads a file and saves it.
 
-A ``Rename`` says: the array ``theirs`` of a file, after ``steps``, is our parameter ``ours``; where it is several of
-ours, they stand one below the other. ``{i}`` counts convolutions, ``{k}`` highways, ``{d}`` directions, ``{l}`` layers.
-Each step between an array of a file and a parameter of ours has its way back.
+A ``Rename`` says: the array ``theirs`` of a file, after ``steps``, is our parameter ``ours``, or several of ours,
+stacked. ``{i}`` counts convolutions, ``{k}`` highways, ``{d}`` directions, ``{l}`` layers.
+Every step between an array of a file and our parameter can be reversed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DIRECTIONS = ("forward", "backward")
 
 
 class Step:
-    """A change of an array that can be undone; here, none. ``loaded`` and ``saved`` say what becomes of a shape."""
+    """A reversible change of an array; this one does nothing. ``loaded`` and ``saved`` apply it to a shape."""
 
     def load(self, x: Floats) -> Floats:
         """The file's values → ours."""
@@ -54,7 +54,7 @@ class ReverseAxes(Step):
 
 
 class LeadingAxis(Step):
-    """The file has an axis of size 1 in front."""
+    """The file's array has a leading axis of size 1."""
 
     def load(self, x: Floats) -> Floats:
         return x.reshape(x.shape[1:])
@@ -70,7 +70,7 @@ class LeadingAxis(Step):
 
 
 class WithoutPaddingRow(Step):
-    """The file's table begins with what is our row 1; our row 0, padding, is zero."""
+    """The file's first row is our row 1; our row 0, for padding, is zero."""
 
     def load(self, x: Floats) -> Floats:
         return np.concatenate([np.zeros_like(x[:1]), x])
@@ -86,7 +86,7 @@ class WithoutPaddingRow(Step):
 
 
 class WithPaddingRow(Step):
-    """The file's table has a row 0 for padding, whose values no result depends on; ours is zero."""
+    """The file has a row 0 for padding, on which no result depends; ours is zero."""
 
     def load(self, x: Floats) -> Floats:
         return np.concatenate([np.zeros_like(x[:1]), x[1:]])
@@ -111,7 +111,7 @@ class Gates(Step):
 
 
 class ForgetBias(Step):
-    """The file's bias holds the forget gate's constant; ours does not (the network adds it). Gates in our order."""
+    """The file's bias includes the forget gate's constant; ours does not (the network adds it). Gates in our order."""
 
     def load(self, x: Floats) -> Floats:
         return x - self._constant(x)
@@ -135,7 +135,7 @@ class NegateLowerHalf(Step):
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """One array of a file, and what it is in our network."""
+    """One array of a file, and its parameters in our network."""
 
     theirs: str
     ours: str | tuple[str, ...]
@@ -181,7 +181,7 @@ class Rename:
         return sorted({field for _, field, _, _ in string.Formatter().parse(self.parts[0]) if field})
 
     def pattern(self) -> re.Pattern[str]:
-        """What the names of its arrays look like."""
+        """A pattern for the names of its arrays."""
         text = re.escape(self.theirs)
         for placeholder in string.Formatter().parse(self.theirs):
             values = "|".join(DIRECTIONS) if placeholder[1] == "direction" else r"\d+"
@@ -201,7 +201,7 @@ class Layout:
 
 
 def read_tensors(file: ArrayFile, table: Table, config: BiLMConfig) -> dict[str, Floats]:
-    """All parameters of the network, from a file that names them by ``table``; names and shapes are checked first."""
+    """All parameters of the network, from a file with the names of ``table``; names and shapes are checked first."""
     entries = list(expand(table, config))
     shapes = parameter_shapes(config)
     file.check({entry.theirs: entry.saved(shapes) for entry in entries})
@@ -212,7 +212,7 @@ def read_tensors(file: ArrayFile, table: Table, config: BiLMConfig) -> dict[str,
 
 
 def file_arrays(tensors: Mapping[str, Floats], table: Table, config: BiLMConfig) -> dict[str, Floats]:
-    """What a file that names its arrays by ``table`` holds: the way back."""
+    """The arrays of a file with the names of ``table``, from our tensors."""
     return {entry.theirs: entry.save(tensors) for entry in expand(table, config)}
 
 
@@ -239,7 +239,7 @@ def expand(table: Table, config: BiLMConfig) -> Iterator[Rename]:
 
 
 def choose_layout(file: ArrayFile, layouts: Sequence[Layout]) -> Layout:
-    """The layout that knows most of the file's arrays; the first of equals."""
+    """The layout that matches most of the file's arrays; of equals, the first."""
     return max(layouts, key=lambda layout: sum(1 for _ in matches(file, layout.table)))
 
 
@@ -256,7 +256,7 @@ def matches(file: ArrayFile, table: Table) -> Iterator[Rename]:
 
 
 def shapes_by_name(file: ArrayFile, table: Table) -> dict[str, Shape]:
-    """Our parameters that the file has, with our shapes; nothing is read for it."""
+    """Our parameters that the file has, with our shapes, without reading values."""
     found: dict[str, Shape] = {}
     for entry in matches(file, table):
         shape = file.arrays[entry.theirs].shape

@@ -1,19 +1,19 @@
-"""safetensors files of weights, opened without reading them, and written; also with rows of weights in 8 bits.
+"""safetensors files of weights, opened without being read, and written; rows of weights may have 8 bits.
 
-Such a row is whole numbers from -127 to 127, and a scale:
+An 8-bit row is integers from -127 to 127, and a scale:
 
     row ≈ scale · numbers,   scale = max |row| / 127
 
-A scale keeps 16 bits of its fraction. Then its products with the numbers are exact in float32, and rows that were
-rounded once are rounded to themselves.
+A scale keeps 16 bits of its fraction. So its products with the integers are exact in float32, and rounding rows again
+does not change them.
 
-A native folder says what it was when it was saved, so that a flipped bit is noticed, and where:
+A native folder stores digests of what was saved, so that a flipped bit is noticed and located:
 
     "digests": {"tensors": {"token_encoder.projection.weight": "9a3cf02d", …}, "files": {"vocab.txt": "0c11d2e8", …}},
-    "checksum": "51e06a77"      of config.json itself, of all but this line
+    "checksum": "51e06a77"      of config.json itself, without this line
 
-A digest is a crc32: it sees every flipped bit, and 26 MB of weights take 12 ms. That of a tensor covers its name, its
-type and its shape too. A folder from before there were digests has none, and is read without.
+A digest is a crc32: it detects every flipped bit, and 26 MB of weights take 12 ms. That of a tensor also covers its
+name, type and shape. Older folders have no digests, and are read without them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from polyseme.jobs.manifests import CHECKSUM, checksum_of
 
 FLOATING = ("F16", "BF16", "F32", "F64")
 LARGEST = 127
-#: Without the lowest 8 bits of a float32.
+#: Mask that clears the lowest 8 bits of a float32.
 _KEPT = np.uint32(0xFFFFFF00)
 DIGESTS = "digests"
 _BLOCK = 1 << 20
@@ -48,7 +48,7 @@ _REMEDY = "get the model again"
 
 @contextmanager
 def open_safetensors(path: Path) -> Iterator[ArrayFile]:
-    """The arrays of a safetensors file; they can be read while the block lasts."""
+    """The arrays of a safetensors file; they can be read within the block."""
     if not path.is_file():
         raise FormatError(f"the file {path.name} is missing")
     try:
@@ -60,9 +60,9 @@ def open_safetensors(path: Path) -> Iterator[ArrayFile]:
 
 
 def write_safetensors(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """A new safetensors file with these arrays."""
+    """Write a new safetensors file with these arrays."""
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    save_file(whole, path, metadata={"format": "pt"})  # what hubs expect of weights that PyTorch can read
+    save_file(whole, path, metadata={"format": "pt"})  # what hubs expect for weights that PyTorch can read
 
 
 def _lazy(file: Any, path: Path, name: str) -> Array:
@@ -79,7 +79,7 @@ def _lazy(file: Any, path: Path, name: str) -> Array:
 
 
 def _read_bfloat16(path: Path, name: str) -> Floats:
-    """safetensors has no numpy for it, but says where the bytes are."""
+    """Read bfloat16 from the raw bytes, since numpy has no such type."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         begin, end = json.loads(file.read(size))[name]["data_offsets"]
@@ -90,13 +90,13 @@ def round_rows(weight: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     """[V, D] → numbers [V, D] and scales [V]"""
     largest = np.abs(weight).max(axis=1, initial=0).astype(np.float32) / np.float32(LARGEST)
     scales = (largest.view(np.uint32) & _KEPT).view(np.float32)
-    scales[scales < np.finfo(np.float32).tiny] = 0  # a row that small is nothing, and its scale has few bits
+    scales[scales < np.finfo(np.float32).tiny] = 0  # so small a row counts as zero: its scale has too few bits
     factors = np.divide(1, scales, out=np.zeros_like(scales), where=scales > 0, dtype=np.float64)
     return np.rint(weight * factors[:, None]).astype(np.int8), scales
 
 
 def read_rounded(file: ArrayFile, weight: str, scale: str) -> tuple[RoundedRows | None, ArrayFile]:
-    """``weight`` if its rows are rounded, and the file without their ``scale``, as if they were float32."""
+    """``weight``, if its rows are rounded, and a view of the file without their ``scale``, as if they were float32."""
     if scale not in file.arrays:
         return None, file
     rounded, scales = file.arrays.get(weight), file.arrays[scale]
@@ -120,7 +120,7 @@ def with_digests(config: Mapping[str, Any], weights: Path, lists: Iterable[Path]
 
 
 def check_config(settings: Settings) -> None:
-    """The checksum of config.json must be right, if there is one."""
+    """Check the checksum of config.json, if there is one."""
     values = {name: value for name, value in settings.values.items() if name != CHECKSUM}
     if CHECKSUM in settings.values and settings.values[CHECKSUM] != checksum_of(values):
         raise FormatError(
@@ -130,7 +130,7 @@ def check_config(settings: Settings) -> None:
 
 
 def check_digests(settings: Settings, weights: Path) -> int:
-    """Refuse tensors and lists that are not those that were saved; how many were compared."""
+    """Refuse tensors and lists that differ from those that were saved; returns how many were checked."""
     digests = settings.part(DIGESTS)
     digests.only("tensors", "files")
     for name, digest in digests.part("files").values.items():
@@ -148,13 +148,13 @@ def check_digests(settings: Settings, weights: Path) -> int:
 
 
 def list_digest(path: Path) -> str:
-    """Of a list of words; line ends that a program for Windows has changed do not count."""
+    """The digest of a list of words, ignoring line ends changed by Windows programs."""
     content = path.read_bytes().replace(b"\r\n", b"\n")
     return f"{zlib.crc32(content):08x}"
 
 
 def tensor_digests(path: Path) -> dict[str, str]:
-    """Of every tensor of a safetensors file: a length, a JSON header, then the values."""
+    """The digest of every tensor of a safetensors file (which is a length, a JSON header, then the values)."""
     if not path.is_file():
         raise FormatError(f"the file {path.name} is missing")
     size = path.stat().st_size

@@ -29,7 +29,7 @@ Fields = dict[int, list[int | bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where one variable's values stand."""
+    """Where the values of a variable are."""
 
     dtype: int
     shape: tuple[int, ...]
@@ -45,7 +45,7 @@ class _Damaged(Exception):
 
 @contextmanager
 def open_bundle(prefix: Path) -> Iterator[ArrayFile]:
-    """The variables of a checkpoint by name; they can be read while the block lasts."""
+    """The variables of a checkpoint by name; they can be read within the block."""
     shards, entries = read_index(prefix.with_name(prefix.name + ".index"))
     files = [prefix.with_name(f"{prefix.name}.data-{number:05d}-of-{shards:05d}") for number in range(shards)]
     for path in files:
@@ -110,7 +110,7 @@ def _table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     if len(data) < FOOTER or struct.unpack("<Q", data[-8:])[0] != MAGIC:
         raise _Damaged("its last bytes are not those of a table")
     footer, position = data[-FOOTER:], 0
-    where = list[int]()  # offset and size of the metaindex block, which nothing is needed from, and of the index block
+    where = list[int]()  # offset and size of the metaindex block, which is not needed, and of the index block
     for _ in range(4):
         number, position = _varint(footer, position)
         where.append(number)
@@ -173,7 +173,7 @@ def _number(fields: Fields, field: int, default: int = 0) -> int:
 
 
 def _fields(data: bytes) -> Fields:
-    """A protocol buffer's fields: numbers and bytes, in the order they come."""
+    """A protocol buffer's fields: numbers and bytes, in order."""
     found: Fields = {}
     position = 0
     while position < len(data):

@@ -21,7 +21,7 @@ VOCABULARIES = ("vocab.txt.gz", "vocab.txt")
 
 
 def is_checkpoint(path: Path) -> bool:
-    """Whether it is a checkpoint's folder, its index file, its prefix, or an unpacked TF-Hub module."""
+    """Whether it is a checkpoint's folder, index file or prefix, or an unpacked TF-Hub module."""
     return _prefix_of(path) is not None
 
 
@@ -43,7 +43,7 @@ def load_checkpoint(path: Path) -> StoredModel:
 
 
 def find_scope(file: ArrayFile) -> str:
-    """What the names of the biLM's variables begin with: ``lm/`` in a checkpoint, ``bilm/`` in a module."""
+    """The prefix of the biLM's variables: ``lm/`` in a checkpoint, ``bilm/`` in a module."""
     for ending in ("char_embed", "embedding"):
         for name in sorted(file.arrays, key=len):
             if name == ending or name.endswith(f"/{ending}"):
@@ -76,7 +76,7 @@ def _prefix_of(path: Path) -> Path | None:
 
 
 def _newest(folder: Path) -> Path | None:
-    """The prefix that the file ``checkpoint`` names, else the one with the highest step."""
+    """The prefix named in the file ``checkpoint``, else the one with the highest step."""
     if not folder.is_dir():
         return None
     prefixes = [path.with_name(path.name.removesuffix(INDEX)) for path in folder.glob(f"*{INDEX}")]
@@ -85,7 +85,7 @@ def _newest(folder: Path) -> Path | None:
     if named.is_file() and named.stat().st_size < 1 << 20:
         text = named.read_bytes().decode("utf-8", "replace")
         if match := re.search(r'^model_checkpoint_path:\s*"([^"]+)"', text, re.MULTILINE):
-            name = match[1].replace("\\", "/").rsplit("/", 1)[-1]  # often an absolute path of another machine
+            name = match[1].replace("\\", "/").rsplit("/", 1)[-1]  # often an absolute path on another machine
             if folder / name in prefixes:
                 return folder / name
     return max(prefixes, key=_step, default=None)

@@ -1,8 +1,8 @@
-"""Files that ``torch.save`` wrote: the tensors of a state dict are read, by a reader that can do nothing else.
+"""Files written by ``torch.save``: the tensors of a state dict, read by a reader that can do nothing else.
 
 new form   a zip: NAME/data.pkl, a pickle in which storages have keys; NAME/data/KEY, the values of each storage
-old form   pickles one after the other: a magic number, a version, the machine, the value, the keys of the storages in
-           order; then for each of them the count of its values, 8 bytes, and the values
+old form   consecutive pickles: a magic number, a version, the machine, the value, the keys of the storages in order;
+           then for each of them the number of its values in 8 bytes, and the values
 
 A tensor is a view of a storage: an offset, sizes and strides.
 """
@@ -26,7 +26,7 @@ from polyseme.formats.archives import is_torch_zip, is_zip
 from polyseme.formats.arrays import BFLOAT16, LARGEST_EXPANSION, Array, ArrayFile, widened
 from polyseme.formats.plain_pickle import DamagedPickle, ForeignPickle, read_pickle
 
-#: A pickle of torch's magic number, which the old form begins with.
+#: A pickle of torch's magic number, with which the old form begins.
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 LEGACY_VERSION = 1001
 
@@ -61,7 +61,7 @@ STORAGES = {
 
 @dataclass(frozen=True, slots=True)
 class TorchStorage:
-    """``size`` values in the file, of which a view may begin later."""
+    """``size`` values in the file; a view may begin anywhere in them."""
 
     key: str
     type: StorageType
@@ -78,7 +78,7 @@ class TorchTensor:
     strides: tuple[int, ...]
 
     def of(self, values: Values) -> Values:
-        """The view, copied out of the values of its storage."""
+        """The view, copied from the values of its storage."""
         steps = [stride * values.itemsize for stride in self.strides]
         view = np.lib.stride_tricks.as_strided(values[self.offset :], self.shape, steps, writeable=False)
         return view.copy()
@@ -94,7 +94,7 @@ def is_torch_file(path: Path) -> bool:
 
 
 def read_state_dict(path: Path) -> ArrayFile:
-    """The tensors of a state dict; their values are read when they are asked for."""
+    """The tensors of a state dict; their values are read when needed."""
     if not path.is_file():
         raise FormatError(f"the file {path.name} is missing")
     with _one_sentence(path):
@@ -128,7 +128,7 @@ def _one_sentence(path: Path) -> Iterator[None]:
             "opened; ask for a plain state dict"
         ) from None
     except (DamagedPickle, OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError):
-        # RuntimeError: an encrypted entry; NotImplementedError, which is one: a compression that Python does not know
+        # RuntimeError: an encrypted entry; NotImplementedError, a subclass: an unsupported compression
         raise FormatError(f"{path.name} is truncated or was not written by torch; copy or download it again") from None
 
 
@@ -193,7 +193,7 @@ def _open_legacy(path: Path) -> tuple[Any, Callable[[TorchStorage], Values]]:
 
 
 def _storage(found: Any, *, views: bool) -> TorchStorage:
-    """("storage", type, key, device, size), in the old form with None behind it."""
+    """A storage from ("storage", type, key, device, size), in the old form followed by None."""
     if type(found) is not tuple or len(found) != 5 + views or found[0] != "storage" or (views and found[5] is not None):
         raise ForeignPickle("a storage of another kind")
     _, kind, key, _, size = found[:5]
@@ -203,7 +203,7 @@ def _storage(found: Any, *, views: bool) -> TorchStorage:
 
 
 def _tensor(storage: Any, offset: Any, shape: Any, strides: Any, *_: Any) -> TorchTensor:
-    """What ``torch._utils._rebuild_tensor`` gets; later versions add whether it is trained, hooks and notes."""
+    """The arguments of ``torch._utils._rebuild_tensor``; newer versions add requires_grad, hooks and metadata."""
     if not isinstance(storage, TorchStorage) or not _is_count(offset):
         raise DamagedPickle("a tensor has no storage or offset")
     for numbers in (shape, strides):
@@ -233,7 +233,7 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 62
 
 
-#: Everything that the pickle of a state dict may name.
+#: Everything that the pickle of a state dict may refer to.
 KNOWN: Mapping[str, Any] = {
     "collections OrderedDict": _ordered_dict,
     "torch._utils _rebuild_tensor": _tensor,

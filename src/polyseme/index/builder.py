@@ -1,8 +1,8 @@
-"""Files → an index in a folder; killed at any moment, the work goes on where it was, to the same bytes.
+"""Files → an index in a folder; if killed at any moment, the work can be resumed, with the same bytes as a result.
 
-The files grow in ``FOLDER.partial``. After each part of the work they are flushed to the disk, and contents.json says
-how long they are; what a killed process wrote beyond that is cut off. Which sentences are encoded together follows from
-the input alone. The folder gets its name when all is done.
+The files grow in ``FOLDER.partial``. After each part of the work they are flushed to disk, and contents.json records
+their sizes; anything that a killed process wrote beyond these is cut off. Which sentences are encoded together depends
+only on the input. The folder gets its final name when all is done.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ from polyseme.text.readers import Document, expand_inputs, read_documents
 if TYPE_CHECKING:
     from polyseme.elmo import Elmo
 
-#: Tokens that are encoded together, and tokens after which the work is safe; the result does not depend on the clock.
+#: Tokens encoded together, and tokens after which the work is saved; the result does not depend on timing.
 LIMITS = WindowLimits(window=8192, part=65_536)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexChoices:
-    """What an index notes: how its model is found again, and how its inputs were read."""
+    """What an index records: how to find its model again, and how its inputs were read."""
 
-    model: str | None = None  #: what ``Elmo.from_pretrained`` takes
+    model: str | None = None  #: as given to ``Elmo.from_pretrained``
     options: str | None = None
-    kind: str | None = None  #: of the inputs, where their names do not tell
-    field: str | None = None  #: of a table
+    kind: str | None = None  #: format of the inputs, if their names do not show it
+    field: str | None = None  #: text column of a table
 
 
 def build_index(
@@ -79,9 +79,9 @@ def build_index(
     progress: Report | None = None,
     limits: WindowLimits = LIMITS,
 ) -> None:
-    """Write the index of all sentences of ``inputs``; with ``resume`` a finished one stays as it is.
+    """Write the index of all sentences of ``inputs``; with ``resume``, a finished index is left unchanged.
 
-    With ``overwrite`` an index that is there gives way when the new one is complete.
+    With ``overwrite``, an existing index is replaced once the new one is complete.
     """
     refuse_carried_state(elmo)
     sources = expand_inputs(inputs)
@@ -124,7 +124,7 @@ def refuse_carried_state(elmo: Elmo) -> None:
 def _settle(
     elmo: Elmo, sources: list[str], place: Path, layers: tuple[int, ...], choices: IndexChoices
 ) -> IndexDescription:
-    """The description of this index, written if it is new; JobError if another one was begun in this place."""
+    """The description of this index, written if it is new; JobError if a different index was begun in this place."""
     earlier = _read_earlier(place)
     characters = earlier.characters if earlier else survey(sources, Options(kind=choices.kind, field=choices.field))[1]
     if characters == 0:
@@ -156,7 +156,7 @@ def _grow(
     limits: WindowLimits,
     progress: Report | None,
 ) -> None:
-    """All sentences that are not in ``folder`` yet."""
+    """Add all sentences that are not in ``folder`` yet."""
     done = _Files(folder, description.layers)
     options, read, first = Options(kind=description.kind, field=description.field), [0], done.tokens
 
@@ -175,7 +175,7 @@ def _grow(
 
 
 class _Files:
-    """The growing files, open for more; what was not safe when a process died is cut off first."""
+    """The growing files, open for appending; anything that was not saved when a process died is cut off first."""
 
     def __init__(self, folder: Path, layers: tuple[int, ...]) -> None:
         self.folder, self.names = folder, growing_files(layers)
@@ -226,7 +226,7 @@ class _Files:
 
 
 def _cut(path: Path, piece: Piece) -> None:
-    """Forget what was written after the last moment when all was safe; the rest must be as it was then."""
+    """Cut off what was written after the last save; the rest must be unchanged."""
     if path.exists():
         with path.open("r+b") as file:
             file.truncate(min(piece.size, path.stat().st_size))
@@ -237,7 +237,7 @@ def _cut(path: Path, piece: Piece) -> None:
 
 
 def _post(folder: Path) -> None:
-    """postings.bin and posted.bin, from tokens.bin."""
+    """Write postings.bin and posted.bin from tokens.bin."""
     contents = IndexContents.read(folder)
     tokens = map_file(folder / TOKENS, U4, contents.tokens)
     postings = np.memmap(folder / POSTINGS, U8, mode="w+", shape=(contents.tokens,))
@@ -249,6 +249,6 @@ def _post(folder: Path) -> None:
 
 
 def _remove_if_empty(beside: Path) -> None:
-    """So that an input that had nothing to index does not stand in the way of the corrected one."""
+    """Remove the folder of an input that had nothing to index, so that it does not block the corrected input."""
     if not (beside / CONTENTS).exists() or IndexContents.read(beside).tokens == 0:
         shutil.rmtree(beside, ignore_errors=True)

@@ -1,15 +1,15 @@
-"""An index on disk: sentences, the places of every word, and the vectors of some layers, in plain memory-mapped files.
+"""An index on disk: sentences, the places of every word, and the vectors of some layers, in memory-mapped files.
 
     index.json        what it was made from: inputs with their digests, model, layers
-    contents.json     how much of it there is: the size and the checksum of each file
+    contents.json     how much has been written: the size and the checksum of each file
     sentences.jsonl   a line for each sentence: its text, its tokens, where it comes from
     lines.bin         u8 [sentences + 1]  where each line begins
     starts.bin        u8 [sentences + 1]  the first token of each sentence
-    words.txt         every distinct token, one a line, in the order of their first occurrence
+    words.txt         every distinct token, one per line, in order of first occurrence
     tokens.bin        u4 [tokens]         the word of each token: its line in words.txt
-    layer-2.f2        f2 [tokens, W]      the direction of each token's vector: its length is one
-    layer-2.norms     f4 [tokens]         the length that the vector had
-    postings.bin      u8 [tokens]         the tokens of each word, word after word
+    layer-2.f2        f2 [tokens, W]      each token's vector, scaled to length one
+    layer-2.norms     f4 [tokens]         the original length of the vector
+    postings.bin      u8 [tokens]         the tokens of each word, word by word
     posted.bin        u8 [words + 1]      where each word begins in postings.bin
 
 All numbers are little endian. `polyseme.index.builder` writes it; a folder without ``.partial`` in its name is
@@ -41,15 +41,15 @@ SENTENCES, LINES, STARTS, WORDS, TOKENS = "sentences.jsonl", "lines.bin", "start
 POSTINGS, POSTED = "postings.bin", "posted.bin"
 U4, U8, F2, F4 = np.dtype("<u4"), np.dtype("<u8"), np.dtype("<f2"), np.dtype("<f4")
 
-_POSTING_BLOCK = 1 << 20  # tokens that are sorted at once
+_POSTING_BLOCK = 1 << 20  # tokens sorted at once
 
 
 @dataclass(frozen=True, slots=True)
 class IndexDescription:
     """What an index is made from: equal descriptions give equal files."""
 
-    fingerprint: str  #: of the model
-    model: str | None  #: what finds the model again: "en", a folder, a hub id
+    fingerprint: str  #: fingerprint of the model
+    model: str | None  #: where to find the model again: "en", a folder, a hub id
     lang: str
     state: str
     layers: tuple[int, ...]
@@ -57,8 +57,8 @@ class IndexDescription:
     inputs: tuple[InputFile, ...]
     kind: str | None
     field: str | None
-    characters: int  #: of all inputs
-    options: str | None = None  #: of HDF5 weights that have none beside them
+    characters: int  #: number of characters of all inputs
+    options: str | None = None  #: the options file of HDF5 weights, if it is not beside them
     version: int = VERSION
 
     @classmethod
@@ -90,24 +90,24 @@ class IndexDescription:
 
     @classmethod
     def read(cls, folder: Path) -> IndexDescription:
-        """InputError states what is wrong with the file."""
+        """Read the description; InputError says what is wrong with the file."""
         return read_manifest(folder / DESCRIPTION, cls, VERSION)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexContents:
-    """How far an index is written: what lies beyond these sizes is of no account."""
+    """How much of an index has been written; anything beyond these sizes is ignored."""
 
     sentences: int
     tokens: int
     words: int
-    next: tuple[int, int]  #: the document and the sentence that come next
-    pieces: Mapping[str, Piece]  #: by the name of the file
+    next: tuple[int, int]  #: the next document and sentence
+    pieces: Mapping[str, Piece]  #: by file name
     version: int = VERSION
 
     @classmethod
     def read(cls, folder: Path, layers: Iterable[int] = ()) -> IndexContents:
-        """InputError where it is damaged, or knows nothing of a file that all indexes or these layers have."""
+        """Read the contents; InputError if they are damaged, or lack a file that every index or these layers need."""
         contents = read_manifest(folder / CONTENTS, cls, VERSION)
         for name in growing_files(layers):
             if name not in contents.pieces:
@@ -117,7 +117,7 @@ class IndexContents:
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """The files of an index as arrays: from the disk as they are touched, or in memory."""
+    """The files of an index as arrays, mapped from disk or in memory."""
 
     lines: NDArray[np.uint8]  # sentences.jsonl
     line_starts: NDArray[np.uint64]  # [sentences + 1]
@@ -130,7 +130,7 @@ class Arrays:
 
 
 class Growth:
-    """Turns encoded sentences into the bytes that the growing files get; remembers which words it has met."""
+    """Turns encoded sentences into bytes to append to the growing files; keeps track of the words seen."""
 
     def __init__(self, layers: tuple[int, ...], words: Iterable[str] = (), *, tokens: int = 0, line_bytes: int = 0):
         self.layers = layers
@@ -139,11 +139,11 @@ class Growth:
 
     @staticmethod
     def beginnings() -> dict[str, bytes]:
-        """What the files hold before the first sentence: each array of places begins with 0."""
+        """The contents of the files before the first sentence: each array of offsets begins with 0."""
         return {LINES: U8.type(0).tobytes(), STARTS: U8.type(0).tobytes()}
 
     def add(self, passage: Passage, layers: NDArray[np.float32]) -> dict[str, bytes]:
-        """A sentence with its layers [L+1, N, W] → what comes to each file."""
+        """A sentence with its layers [L+1, N, W] → the bytes to append to each file."""
         new = [token for token in dict.fromkeys(passage.tokens) if token not in self.numbers]
         self.numbers.update(zip(new, range(len(self.numbers), len(self.numbers) + len(new)), strict=True))
         types = [self.numbers[token] for token in passage.tokens]
@@ -172,15 +172,15 @@ def norms_file(layer: int) -> str:
 
 
 def growing_files(layers: Iterable[int]) -> list[str]:
-    """The files that get something with each sentence."""
+    """The files that grow with each sentence."""
     vectors = [name for layer in layers for name in (units_file(layer), norms_file(layer))]
     return [SENTENCES, LINES, STARTS, WORDS, TOKENS, *vectors]
 
 
 def post(tokens: NDArray[np.uint32], words: int, postings: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Fill ``postings`` [N] with the tokens of each word, in their order; where each word begins. [words + 1]
+    """Fill ``postings`` [N] with the tokens of each word, in order; returns where each word begins. [words + 1]
 
-    Blocks of tokens are sorted one after the other, so that ``tokens`` and ``postings`` may be larger than memory.
+    Tokens are sorted in blocks, so ``tokens`` and ``postings`` may be larger than memory.
     """
     blocks = range(0, len(tokens), _POSTING_BLOCK)
     counts = np.zeros(words, np.int64)
@@ -192,14 +192,14 @@ def post(tokens: NDArray[np.uint32], words: int, postings: NDArray[np.uint64]) -
         block = np.asarray(tokens[start : start + _POSTING_BLOCK])
         order = np.argsort(block, kind="stable")
         sorted_words = block[order]
-        first = np.searchsorted(sorted_words, sorted_words)  # of the run of the same word
+        first = np.searchsorted(sorted_words, sorted_words)  # start of the run of the same word
         postings[free[sorted_words] + np.arange(len(block)) - first] = start + order
         free += np.bincount(block, minlength=words)
     return posted.astype(U8)
 
 
 def arrays_in_memory(files: Mapping[str, bytes], layers: tuple[int, ...], width: int, words: list[str]) -> Arrays:
-    """The arrays of an index that was never on a disk, from what its growing files would hold."""
+    """The arrays of an index in memory, from the bytes that its growing files would have."""
     tokens = np.frombuffer(files[TOKENS], U4)
     postings = np.empty(len(tokens), U8)
     return Arrays(

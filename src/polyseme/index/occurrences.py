@@ -1,4 +1,4 @@
-"""What an index answers with: a word at one place of the text."""
+"""The answers of an index: words at places in a text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Occurrence:
     """A word at one place of the text."""
 
     row: int  #: the number of the token in the index
-    text: str  #: of the sentence
-    tokens: list[str]  #: of the sentence
+    text: str  #: text of the sentence
+    tokens: list[str]  #: tokens of the sentence
     position: int  #: of the word among the tokens
     span: tuple[int, int]  #: of the word in the text
     source: str  #: the file, as it was given
-    document: str  #: within its file: the number of the line or record, a sent_id
-    sentence: int  #: within its document
+    document: str  #: its id within the file: the number of the line or record, or a sent_id
+    sentence: int  #: number of the sentence within its document
 
     @property
     def word(self) -> str:
@@ -27,14 +27,14 @@ class Occurrence:
 
     @property
     def as_read(self) -> Sequence[str]:
-        """The tokens as a model takes them again: those of a running text are its own units already."""
+        """The tokens in a form that a model can read again: those of running text are already its own units."""
         return self.tokens if self.text == " ".join(self.tokens) else Units(self.tokens)
 
     @property
     def marked(self) -> str:
         """The sentence with the word in brackets.
 
-        `Index.neighbours` takes it as it is, unless the sentence has brackets of its own; ``span`` has no such doubt.
+        `Index.neighbours` accepts it, unless the sentence itself contains brackets; ``span`` is never ambiguous.
         """
         begin, end = self.span
         return f"{self.text[:begin]}[{self.text[begin:end]}]{self.text[end:]}"
@@ -42,6 +42,6 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour(Occurrence):
-    """An occurrence, and the cosine of its vector to the one that was asked for."""
+    """An occurrence, and the cosine between its vector and that of the query."""
 
     similarity: float

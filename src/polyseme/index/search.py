@@ -1,16 +1,16 @@
-"""The nearest of many vectors, exactly: every vector is compared, block by block, so that memory stays flat.
+"""Exact nearest neighbours among many vectors: every vector is compared, block by block, in constant memory.
 
-A million vectors of 256 numbers are half a gigabyte of float16, read once a query; an approximate index would be built
-longer than it is asked.
+A million vectors of 256 numbers are half a gigabyte of float16, read once per query; building an approximate index
+would take longer than the queries.
 
-What stands around each token is read off the vectors that an index holds anyway. A token's place is the forward state
-of the token before it and the backward state of the token after it (`Encoding.place`), and both are halves of those
-tokens' vectors in the top layer. So places take no room of their own: an index that holds the top layer holds them. At
-the ends of a sentence stand the states of its boundaries, which all sentences share.
+The context of each token comes from the vectors that an index already holds. A token's place is the forward state of
+the token before it and the backward state of the token after it (`Encoding.place`), and both are halves of those
+tokens' vectors in the top layer. So an index of the top layer needs no extra room for places. At the ends of a
+sentence, the states are those of its boundaries, which all sentences share.
 
     row          n − 1            n            n + 1
     top layer    [ fwd | bwd ]    [ fwd | bwd ]    [ fwd | bwd ]
-    place of n     ───                                  ───             added: both speak to one softmax
+    place of n     ───                                  ───             added: both feed one softmax
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from polyseme.encoding import Floats, unit
 AnyFloats = npt.NDArray[np.floating[Any]]
 Rows = npt.NDArray[np.int64]
 
-#: Bytes of float32 that are compared at once.
+#: Bytes of float32 compared at once.
 BLOCK_BYTES = 32 << 20
 
 
 class Vectors(Protocol):
-    """Rows of length one: an array, or what computes those that are asked for."""
+    """Rows of length one: an array, or an object that computes them on demand."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -46,7 +46,7 @@ def nearest(units: Vectors, query: AnyFloats, k: int, rows: Rows | None = None) 
     """The ``k`` rows of ``units`` [R, W] with the largest cosine to ``query`` [W], and the cosines, largest first.
 
     ``units`` have length one (or zero), in float16 or float32; ``rows`` restricts the search to some of them. Of equal
-    cosines the earlier row comes first.
+    cosines, the earlier row comes first.
     """
     best_rows, best = np.empty(0, np.int64), np.empty(0, np.float32)
     wanted = unit(np.asarray(query, np.float32))  # [W]
@@ -60,7 +60,7 @@ def _blocks(units: Vectors, rows: Rows | None) -> Iterator[tuple[Rows, AnyFloats
     size = max(1, BLOCK_BYTES // (4 * units.shape[1]))
     for start in range(0, len(units) if rows is None else len(rows), size):
         if rows is None:
-            block = np.array(units[start : start + size])  # read from the disk here, once
+            block = np.array(units[start : start + size])  # read from disk here, once
             yield np.arange(start, start + len(block)), block
         else:
             yield rows[start : start + size], np.asarray(units[rows[start : start + size]])
@@ -69,7 +69,7 @@ def _blocks(units: Vectors, rows: Rows | None) -> Iterator[tuple[Rows, AnyFloats
 def _largest(rows: Rows, cosines: npt.NDArray[np.float32], k: int) -> tuple[Rows, npt.NDArray[np.float32]]:
     if len(cosines) > k:
         least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
-        kept = np.flatnonzero(cosines >= least)  # with all that tie for the last place
+        kept = np.flatnonzero(cosines >= least)  # including all ties for the last place
         rows, cosines = rows[kept], cosines[kept]
     order = np.lexsort((rows, -cosines))[:k]
     return rows[order], cosines[order]
@@ -77,7 +77,7 @@ def _largest(rows: Rows, cosines: npt.NDArray[np.float32], k: int) -> tuple[Rows
 
 @dataclass(frozen=True, eq=False)
 class StoredPlaces:
-    """The direction of every token's place, computed for the rows that are asked for: ``places[rows]`` → [n, D]."""
+    """The direction of every token's place, computed on demand: ``places[rows]`` → [n, D]."""
 
     units: npt.NDArray[np.float16]  # [tokens, W] of the top layer
     norms: npt.NDArray[np.float32]  # [tokens]
@@ -105,6 +105,6 @@ class StoredPlaces:
         return unit(places)
 
     def _states(self, rows: npt.NDArray[np.int64], half: slice) -> Floats:
-        """One direction of the tokens; of a row outside, any. [n, D]"""
+        """One direction of the tokens; arbitrary values for rows out of range. [n, D]"""
         inside = np.clip(rows, 0, len(self) - 1)
         return np.asarray(self.units[inside, half], np.float32) * np.asarray(self.norms[inside])[:, None]

@@ -1,4 +1,4 @@
-"""Index: every word of a text with its vectors, to be asked for the nearest ones.
+"""Index: every word of a text with its vectors, and a search for the nearest ones.
 
     index = Index.build(elmo, "corpus.txt", "corpus-index")
     index.neighbours("Here is your birthday [present] .")
@@ -50,7 +50,7 @@ Layers = Sequence[int] | Literal["all", "top"]
 
 
 class Index:
-    """The words of a text, ready to be searched by their vectors. It is read-only, also for several threads at once."""
+    """The words of a text, ready to be searched by their vectors. It is read-only, and several threads may use it."""
 
     def __init__(self, description: IndexDescription, arrays: Arrays, elmo: Elmo | None = None) -> None:
         if elmo is not None:
@@ -74,11 +74,11 @@ class Index:
         overwrite: bool = False,
         progress: Report | None = None,
     ) -> Index:
-        """Index files, globs or tables (all that `polyseme.text.readers.read_documents` takes) into ``folder``.
+        """Index files, globs or tables (anything that `polyseme.text.readers.read_documents` reads) into ``folder``.
 
-        ``layers`` says which vectors are kept, as float16; ``model`` and ``options`` (what `Elmo.from_pretrained`
-        takes) are noted, so that `open` finds the model by itself. Interrupted, even by a power cut, the same call with
-        ``resume`` goes on, and the bytes are those of a run that never stopped.
+        ``layers`` says which vectors are stored, as float16; ``model`` and ``options`` (as for `Elmo.from_pretrained`)
+        are recorded, so that `open` finds the model by itself. After an interruption, even a power cut, the same call
+        with ``resume`` continues, and the result has the same bytes as that of a run that never stopped.
         """
         inputs = [source] if isinstance(source, str | Path) else list(source)
         chosen = _chosen_layers(layers, elmo)
@@ -88,9 +88,9 @@ class Index:
 
     @classmethod
     def open(cls, folder: str | Path, elmo: Elmo | None = None) -> Index:
-        """An index from its folder; without ``elmo`` the model that it notes is loaded when it is needed.
+        """Open the index in a folder; without ``elmo``, the model that it records is loaded when needed.
 
-        Raises JobError if ``elmo`` is another model than the one that made the index.
+        Raises JobError if ``elmo`` is not the model that made the index.
         """
         folder = Path(folder)
         try:
@@ -104,7 +104,7 @@ class Index:
     def in_memory(
         cls, elmo: Elmo, texts: str | Iterable[Item], *, layers: Layers = "all", source: str = "memory"
     ) -> Index:
-        """Index a text or several, or sentences that are split into tokens already, without any file."""
+        """Index one text or several, or sentences already split into tokens, without writing files."""
         refuse_carried_state(elmo)
         if isinstance(texts, str):
             texts = [texts]
@@ -124,21 +124,21 @@ class Index:
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """The layers whose vectors are here."""
+        """The layers whose vectors are stored."""
         return self.description.layers
 
     @property
     def words(self) -> list[str]:
-        """Every distinct token, in the order of their first occurrence."""
+        """Every distinct token, in order of first occurrence."""
         return self._arrays.words
 
     @property
     def sentences(self) -> int:
-        """How many there are."""
+        """The number of sentences."""
         return len(self._arrays.starts) - 1
 
     def __len__(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return len(self._arrays.postings)
 
     def __repr__(self) -> str:
@@ -171,14 +171,14 @@ class Index:
         k: int = 10,
         same_word: bool | None = None,
     ) -> list[Neighbour]:
-        """The ``k`` words of the text that are used most like the query, the nearest first.
+        """The ``k`` words of the text that are used most like the query, nearest first.
 
         ``query`` is a text with one place in brackets ("Here is your birthday [present] ."), or a vector [W].
-        ``same_word`` looks at places of the marked word only, whatever its case. ``by`` says what is compared: the
-        "word" itself, by its vectors in a ``layer`` (the highest that is here unless given; every vector is compared);
-        or what stands around it, by "place", "substitutes" or "sense" (`polyseme.senses.uses`), for texts only. Unless
-        given it is what measures best (docs/senses.md): the word, or among places of the same word the sense. If
-        nothing is said, the places of the marked word are compared where the text has them, else those of all words.
+        ``same_word`` restricts the search to the marked word, in upper or lower case. ``by`` says what is compared: the
+        "word" itself, by its vectors in a ``layer`` (by default the highest stored; every vector is compared), or its
+        context, by "place", "substitutes" or "sense" (`polyseme.senses.uses`; only for texts). The default is what
+        measures best (docs/senses.md): the word or, among places of the same word, the sense. If none of these is
+        given, places of the marked word are compared if the text has any, otherwise all words.
         """
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ConfigError(f"k is {k!r}, but should be a whole number of at least 1")
@@ -204,14 +204,14 @@ class Index:
     def nearest_places(
         self, place: Floats, k: int, word: str | None = None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """The ``k`` tokens in whose place what is expected is most like it, and the cosines, the largest first.
+        """The ``k`` tokens in the most similar places, and the cosines, largest first.
 
-        ``place``: the directions of `Encoding.place` added, [D]. Every token is compared, or every one of a ``word``.
+        ``place`` is the sum of both directions of `Encoding.place`, [D]. All tokens are compared, or those of ``word``.
         """
         return nearest(self._places, place, k, None if word is None else self.rows(word))
 
     def _has_uses(self, query: object) -> bool:
-        """Whether one word is marked, and its places can be told apart by their sense."""
+        """Whether exactly one word is marked, and its places can be compared by sense."""
         if not isinstance(query, str) or not self._holds_places or self.elmo.state == "carry":
             return False
         word = find_place(self.elmo, query).word
@@ -231,21 +231,21 @@ class Index:
         )
 
     def occurrence(self, row: int) -> Occurrence:
-        """The token with this number."""
+        """The token in this row."""
         return Occurrence(**self._place(row))
 
     def occurrences(self, word: str) -> list[Occurrence]:
-        """Every place of a word, whatever its case, in the order of the text."""
+        """Every place of a word, in upper or lower case, in text order."""
         return [self.occurrence(int(row)) for row in self.rows(word)]
 
     def count(self, word: str) -> int:
-        """How many places a word has, whatever its case."""
+        """How many places a word has, in upper or lower case."""
         return len(self.rows(word))
 
     def layers_of(self, occurrences: Sequence[Occurrence]) -> Floats:
-        """Every layer of some occurrences. float32 [L+1, n, W]
+        """All layers of the given occurrences. float32 [L+1, n, W]
 
-        From the index if it holds every layer (to three digits, as float16 has them), else encoded again by the model.
+        They come from the index if it stores every layer (to three digits, as float16), else the model encodes again.
         """
         total = self.elmo.config.layers + 1
         if self.layers == tuple(range(total)):
@@ -261,7 +261,7 @@ class Index:
         return vectors
 
     def _vectors(self, layer: int, rows: npt.NDArray[np.int64]) -> Floats:
-        """The vectors as they were, but for rounding. [n, W]"""
+        """The original vectors, up to rounding. [n, W]"""
         units = self._arrays.units[layer][rows].astype(np.float32)
         return units * np.asarray(self._arrays.norms[layer][rows])[:, None]
 
@@ -274,7 +274,7 @@ class Index:
         return layer
 
     def _read_query(self, query: object, layer: int) -> tuple[npt.NDArray[np.floating[Any]], str | None]:
-        """The vector that is asked for [W], and the marked word if it is one."""
+        """The query vector [W], and the marked word if it is a single one."""
         if isinstance(query, str):
             place = find_place(self.elmo, query)
             (encoding,) = self.elmo.encode_tokens([place.tokens])
@@ -289,14 +289,14 @@ class Index:
 
     @cached_property
     def _folded(self) -> dict[str, list[int]]:
-        """The numbers of the words that are the same but for their case."""
+        """Lower-case word → the numbers of its variants in case."""
         folded: dict[str, list[int]] = {}
         for number, word in enumerate(self._arrays.words):
             folded.setdefault(word.casefold(), []).append(number)
         return folded
 
     def rows(self, word: str) -> npt.NDArray[np.int64]:
-        """The tokens that are this word, whatever its case, in their order."""
+        """The rows of this word, in upper or lower case, in order."""
         posted, postings = self._arrays.posted, self._arrays.postings
         numbers = self._folded.get(word.casefold(), [])
         parts = [postings[int(posted[n]) : int(posted[n + 1])].astype(np.int64) for n in numbers]

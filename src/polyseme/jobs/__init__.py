@@ -1,4 +1,4 @@
-"""What every long job stands on: files and folders that are never half-written, locks, identities, progress."""
+"""The basis of every long job: files and folders that are never half-written, locks, identities, progress."""
 
 from __future__ import annotations
 

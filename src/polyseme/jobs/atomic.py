@@ -1,8 +1,7 @@
-"""What a job writes is whole or not there, and one process at a time writes it.
+"""Atomic files, folders and locks: what a job writes is complete or absent, and only one process writes it at a time.
 
-A file or a folder is written beside (``name.partial``), flushed to the disk, then renamed. A crash leaves the old one,
-or none; what a killed process left beside is removed by the next one. A lock is a file that the system releases however
-its holder dies.
+A file or a folder is written as ``name.partial``, flushed to disk, then renamed. A crash leaves the old one, or none;
+the next process removes what a killed one has left. A lock is a file that the system releases however its holder dies.
 """
 
 from __future__ import annotations
@@ -45,15 +44,15 @@ def partial_path(path: Path) -> Path:
 
 
 def put_in_place(beside: Path, path: Path) -> None:
-    """Flush ``beside`` to the disk and give it the name ``path``."""
+    """Flush ``beside`` to disk and rename it to ``path``."""
     sync(beside)
     beside.replace(path)
-    if os.name == "posix":  # a rename lasts when its folder is flushed; Windows has no such call
+    if os.name == "posix":  # a rename is permanent once its folder is flushed; Windows has no such call
         sync(path.parent)
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or on POSIX a folder, to the disk."""
+    """Flush a file, or on POSIX a folder, to disk."""
     flags = os.O_RDONLY if os.name == "posix" else os.O_RDWR
     descriptor = os.open(path, flags)
     try:
@@ -63,7 +62,7 @@ def sync(path: Path) -> None:
 
 
 def refuse_existing(path: Path) -> None:
-    """What is there is kept, unless the user says otherwise: the same for every verb that writes."""
+    """Refuse to overwrite an existing file or folder; every verb that writes calls this unless told to overwrite."""
     if path.is_dir() and not any(path.iterdir()):
         return
     if path.exists() or path.is_symlink():
@@ -75,7 +74,7 @@ def raise_if_disk_full(error: BaseException, path: Path, remedy: str = "make roo
     full = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
     if isinstance(error, OSError) and error.errno is not None and error.errno in full:
         raise JobError(f"no space left for {path} ({os.strerror(error.errno).lower()}); {remedy}") from None
-    if found := _SAYS_FULL.search(str(error)):  # safetensors has errors of its own
+    if found := _SAYS_FULL.search(str(error)):  # safetensors has its own errors
         raise JobError(f"no space left for {path} ({found[0].lower()}); {remedy}") from None
 
 
@@ -83,7 +82,7 @@ def raise_if_disk_full(error: BaseException, path: Path, remedy: str = "make roo
 def folder_when_complete(final: Path, *, replace: bool = False) -> Iterator[Path]:
     """An empty folder whose content becomes ``final`` when the block ends without an error.
 
-    A folder that is there already is refused unless it is empty, or, with ``replace``, gives way at the very end.
+    An existing folder is refused unless it is empty; with ``replace``, it is replaced at the very end.
     """
     if not replace:
         refuse_existing(final)
@@ -109,13 +108,13 @@ def put_folder_in_place(beside: Path, final: Path, *, replace: bool) -> None:
         sync(file)
     if os.name == "posix":
         sync(beside)
-    old = beside.with_name(beside.name + ".old")  # no name that a user might choose
+    old = beside.with_name(beside.name + ".old")  # not a name that a user might choose
     if final.exists():
         if replace:
             shutil.rmtree(old, ignore_errors=True)  # left by a process that was killed below
             final.rename(old)
         else:
-            final.rmdir()  # empty, or this fails; Windows renames over no folder
+            final.rmdir()  # fails unless it is empty; Windows cannot rename over a folder
     beside.rename(final)
     if os.name == "posix":
         sync(final.parent)
@@ -142,7 +141,7 @@ def exclusive(path: Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def in_turn(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
-    """The same, after waiting for as long as another process holds it; then ``on_wait`` is called, once."""
+    """The same, but wait while another process holds the lock; in that case call ``on_wait`` once."""
     while (file := _open_locked(path)) is None:
         if on_wait is not None:
             on_wait()
@@ -156,9 +155,9 @@ def _held(path: Path, file: IO[bytes]) -> Iterator[None]:
         yield
     finally:
         if os.name == "posix":
-            path.unlink(missing_ok=True)  # while it is held, so that nobody's but our own is removed
+            path.unlink(missing_ok=True)  # while it is held, so that only our own is removed
         file.close()
-        if os.name != "posix":  # Windows removes no open file
+        if os.name != "posix":  # Windows cannot remove an open file
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 
@@ -195,12 +194,12 @@ else:
         except BlockingIOError:
             return False
         except OSError:
-            return True  # some network file systems have no locks; better without one than not at all
+            return True  # some network file systems have no locks; better to work without one than not at all
         return True
 
 
 def home_folder() -> Path:
-    """$POLYSEME_HOME, or polyseme in the user's folder for caches."""
+    """$POLYSEME_HOME, or polyseme in the user's cache folder."""
     if chosen := os.environ.get("POLYSEME_HOME"):
         return Path(chosen).expanduser()
     if sys.platform == "win32":

@@ -1,15 +1,15 @@
-"""What a job is and what it made, written down so that a later process can tell: is this the same, and is it whole?
+"""What a job is and what it made, recorded so that a later process can check: is this the same job, and is it intact?
 
-    identity     values as canonical JSON, and the digest of that; an input file, by the hash of its content
-    manifest     {"version": 1, …, "checksum": "9a3cf02d"}: a small JSON file, with a checksum of its own
-    piece        a file that lies beside the manifest: its size and checksum; large ones are mapped, not read
+    identity     the digest of values as canonical JSON; input files are identified by the hash of their content
+    manifest     {"version": 1, …, "checksum": "9a3cf02d"}: a small JSON file with its own checksum
+    piece        a file beside the manifest: its size and checksum; large ones are mapped, not read
 
-A dataclass is told by the fields that differ from their defaults. So a field that a later version adds with a default
-changes no identity, and neither does another name of a class; a default that is in use must never change.
+A dataclass is described by the fields that differ from their defaults. So a field that a later version adds with a
+default does not change identities, nor does renaming a class; but a default that is in use must never change.
 
-The checksum of a piece is crc32: it sees every flipped bit, can go on with a file that grows, and reads several
-gigabytes a second. Large files that are mapped and never read as a whole are checked once; ``.checked.json`` remembers
-by size and times that they were.
+The checksum of a piece is crc32: it detects every flipped bit, can be extended as a file grows, and reads several
+gigabytes per second. Large files that are mapped and never read as a whole are checked once; ``.checked.json`` records
+this, with their sizes and times.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from polyseme.errors import ConfigError, InputError, JobError, reason_of
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.settings import settings_from
 
-MOST_NAMED = 3  # differences in one sentence
+MOST_NAMED = 3  # most differences that one message lists
 T = TypeVar("T")
 CHECKSUM = "checksum"
 CHECKED = ".checked.json"
@@ -39,7 +39,7 @@ _BLOCK = 1 << 20
 
 
 def canonical(value: Any) -> bytes:
-    """The one way to write these values as JSON: sorted names, no blanks, ASCII, 3.0 as 3."""
+    """The values as canonical JSON: sorted names, no blanks, ASCII, 3.0 as 3."""
     return json.dumps(told(value), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -49,7 +49,7 @@ def digest(value: Any) -> str:
 
 
 def told(value: Any) -> Any:
-    """The same as plain JSON values."""
+    """The value as plain JSON values, without defaults."""
     if is_dataclass(value):
         return dict(_differing(value))
     if isinstance(value, Mapping):
@@ -71,7 +71,7 @@ def _default(field: Field[Any]) -> Any:
 
 
 def refuse_other(earlier: Any, now: Any, *, what: str, remedy: str, free: Collection[str] = ()) -> None:
-    """JobError if two descriptions differ in anything but ``free``; it names what differs, and both values."""
+    """JobError if two descriptions differ in anything but ``free``, with the differences and both values."""
     before, after = dict(_flat(earlier)), dict(_flat(now))
     names = [name for name in {**before, **after} if not any(f"{name}.".startswith(f"{one}.") for one in free)]
     changes = [
@@ -85,7 +85,7 @@ def refuse_other(earlier: Any, now: Any, *, what: str, remedy: str, free: Collec
 
 
 def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value under its dotted name; of files and models in a list, "sha256 of corpus.txt"."""
+    """Every value with its dotted name; for files and models in a list, "sha256 of corpus.txt"."""
     if is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -106,7 +106,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """What cannot be read twice (standard input) has no size and no hash."""
+    """An input; one that cannot be read twice (standard input) has no size and no hash."""
 
     name: str
     size: int | None
@@ -114,7 +114,7 @@ class InputFile:
 
 
 def describe_input(path: str | Path, name: str | None = None) -> InputFile:
-    """A file, or a folder of files."""
+    """Describe a file, or a folder of files."""
     path = Path(path)
     sha256 = sha256_of(path)
     return InputFile(name or str(path), sum(file.stat().st_size for file in _files_of(path)), sha256)
@@ -140,19 +140,19 @@ def _sha256(path: Path) -> str:
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Readable JSON, under its name when it is complete."""
+    """Write readable JSON; the file appears once it is complete."""
     with replace_when_complete(path) as file:
         file.write((json.dumps(values, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass"))
 
 
 def write_manifest(path: Path, about: Any) -> None:
-    """A dataclass, or names and values."""
+    """Write a dataclass, or names and values, with a checksum."""
     values = asdict(about) if is_dataclass(about) and not isinstance(about, type) else dict(about)
     write_json(path, {**values, CHECKSUM: checksum_of(values)})
 
 
 def read_manifest(path: Path, kind: type[T], version: int) -> T:
-    """What was written, as a dataclass; InputError states what is wrong with the file."""
+    """Read a manifest as a dataclass; InputError says what is wrong with the file."""
     values = read_values(path)
     if values.get("version") != version:
         raise InputError(f"{path.name} has version {values.get('version')!r}, where {version} was expected")
@@ -163,7 +163,7 @@ def read_manifest(path: Path, kind: type[T], version: int) -> T:
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """The same as names and values."""
+    """Read a manifest as names and values."""
     try:
         values = json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
     except FileNotFoundError:
@@ -172,7 +172,7 @@ def read_values(path: Path) -> dict[str, Any]:
         raise InputError(f"{path.name} is damaged: it cannot be read as JSON") from None
     if not isinstance(values, dict):
         raise InputError(f"{path.name} is damaged: it is not an object of names and values")
-    checksum = values.pop(CHECKSUM, None)  # corpora and runs from before there were checksums have none
+    checksum = values.pop(CHECKSUM, None)  # older corpora and runs have no checksum
     if checksum is not None and not _has_checksum(values, checksum):
         raise InputError(f"{path.name} is damaged: its checksum does not match its content")
     return values
@@ -181,29 +181,29 @@ def read_values(path: Path) -> dict[str, Any]:
 def _has_checksum(values: Mapping[str, Any], checksum: object) -> bool:
     try:
         return checksum == checksum_of(values)
-    except ValueError:  # NaN or infinity, which nobody wrote a checksum of
+    except ValueError:  # NaN or infinity, which never have a checksum
         return False
 
 
 def checksum_of(values: Mapping[str, Any]) -> str:
-    """Of names and values, however they are written."""
+    """The checksum of names and values, independent of how they are formatted."""
     return f"{zlib.crc32(canonical(values)):08x}"
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """How long a file is, and the checksum of its content."""
+    """The size of a file, and the checksum of its content."""
 
     size: int = 0
     crc32: int = 0
 
     def plus(self, data: Any) -> Piece:
-        """After these bytes have been added."""
+        """The piece after these bytes have been appended."""
         return Piece(self.size + len(data), zlib.crc32(data, self.crc32))
 
 
 def measure_piece(path: Path, size: int | None = None) -> Piece:
-    """A file, or its first ``size`` bytes."""
+    """Measure a file, or its first ``size`` bytes."""
     piece = Piece()
     with path.open("rb") as file:
         while block := file.read(_BLOCK if size is None else min(_BLOCK, size - piece.size)):
@@ -212,7 +212,7 @@ def measure_piece(path: Path, size: int | None = None) -> Piece:
 
 
 def check_piece(path: Path, piece: Piece) -> None:
-    """InputError unless the file is as it was written."""
+    """InputError if the file has changed since it was written."""
     if not path.is_file():
         raise InputError(f"{path.name} is missing")
     if (found := path.stat().st_size) != piece.size:
@@ -222,7 +222,7 @@ def check_piece(path: Path, piece: Piece) -> None:
 
 
 def check_pieces(folder: Path, pieces: Mapping[str, Piece]) -> None:
-    """The same for several files of a folder, but for those that were checked before and have not been touched."""
+    """The same for several files in a folder, except those that were checked before and have not changed since."""
     before = _remembered(folder)
     for name, piece in pieces.items():
         if name not in before or before[name] != _times(folder / name):
@@ -243,7 +243,7 @@ def _remembered(folder: Path) -> dict[str, Any]:
 def _times(path: Path) -> list[int]:
     with suppress(OSError):
         status = path.stat()
-        return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]  # a copy has another ctime
+        return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]  # a copy has a different ctime
     return []
 
 
@@ -258,8 +258,8 @@ def map_file(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 
 def release(*arrays: NDArray[Any]) -> None:
-    """Give back the memory of what was touched of mapped files; touched again, it comes again."""
-    advice = getattr(mmap, "MADV_DONTNEED", None)  # Windows has none, and takes the memory when it needs it
+    """Release the memory of mapped files that was used; it is loaded again when needed."""
+    advice = getattr(mmap, "MADV_DONTNEED", None)  # Windows has none, and reclaims the memory when it needs it
     for array in arrays:
         pages = getattr(array, "_mmap", None)
         if advice is not None and pages is not None:

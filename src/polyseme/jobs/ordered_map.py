@@ -1,8 +1,8 @@
-"""``map`` over several processes, results in the order of the items.
+"""``map`` over several processes, with results in the order of the items.
 
-Each worker has a pipe of its own and holds one item at a time. So a worker that dies is noticed at once (its pipe
-ends), workers of a killed parent end too (theirs does), and no more than one item a worker is in memory. The workers
-are spawned, which works alike on Linux, macOS and Windows.
+Each worker has its own pipe and holds one item at a time. So a worker that dies is noticed at once (its pipe closes),
+workers of a killed parent end too (for the same reason), and only one item per worker is in memory. Workers are
+spawned, which works the same on Linux, macOS and Windows.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _start(function: Callable[[Any], Any]) -> _Worker:
 
 
 def _work(function: Callable[[Any], Any], pipe: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent ends its workers
     with suppress(EOFError, OSError):  # the parent is gone, perhaps in the middle of an item
         while True:
             pipe.send(_answer(function, pipe.recv()))
@@ -121,13 +121,13 @@ def _answer(function: Callable[[Any], Any], item: Any) -> tuple[Any, Exception |
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """A child inherits this, so that Ctrl-C while it starts does not make it print a traceback; the parent gets the
-    signal afterwards.
+    """Block Ctrl-C in a child while it starts, so that it does not print a traceback; the parent gets the signal
+    afterwards.
     """
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
         return
-    resource_tracker.ensure_running()  # when it starts, it lets the signals through again
+    resource_tracker.ensure_running()  # starting it unblocks the signals again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,10 +1,10 @@
-"""A long piece of work: it goes through its items window by window, reports how far it is, and stops between two steps.
+"""Long work: it processes its items in windows, reports its progress, and can be stopped between two steps.
 
     elmo.encode(texts, progress=print)          one call
-    with reporting_progress(show): …            everything in the block; so the command line draws its bars
+    with reporting_progress(show): …            everything in the block, as the command line does for its bars
 
-The library reports events, and whoever asked for the work may show them; nothing is drawn here. Work within work is not
-reported: a job that encodes tells of the job.
+The library reports events, and the caller may show them; nothing is drawn here. Nested work is not reported: a job that
+encodes reports only the job.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """An event: so much of the work is done."""
+    """An event: how much of the work is done."""
 
     title: str  #: what is being done: "encoding"
-    done: int  #: of ``total``, in whatever the work is measured by: tokens, characters, steps
-    total: int | None  #: None where nobody knows
-    tokens: int = 0  #: read in this run, where they are counted
+    done: int  #: of ``total``, in the unit of the work: tokens, characters, steps
+    total: int | None  #: None if unknown
+    tokens: int = 0  #: tokens read in this run, if counted
     seconds: float = 0.0  #: since the work began, in this run
-    note: str = ""  #: what else is worth saying: "loss 3.214"
-    ended: bool = False  #: nothing more will come of this work
+    note: str = ""  #: additional information: "loss 3.214"
+    ended: bool = False  #: this is the last event of the work
 
 
 Report = Callable[[Progress], None]
@@ -42,13 +42,13 @@ _listener: ContextVar[Report | None] = ContextVar("polyseme_progress", default=N
 
 
 def reporting_progress(report: Report | None) -> AbstractContextManager[None]:
-    """Work that this thread begins within the block is told to ``report``; to nobody if it is None."""
+    """Report work that this thread begins within the block to ``report``, or to nobody if it is None."""
     return held(_listener, report)
 
 
 @contextmanager
 def held(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """The variable has this value while the block lasts, for this thread."""
+    """Set the variable to this value within the block, for this thread."""
     token = variable.set(value)
     try:
         yield
@@ -57,12 +57,12 @@ def held(variable: ContextVar[T], value: T) -> Iterator[None]:
 
 
 def current_listener() -> Report:
-    """Whoever listens here."""
+    """The listener of the current block."""
     return _listener.get() or _nobody
 
 
 class Work:
-    """A piece of work while it is being done; several threads may advance it."""
+    """Work in progress; several threads may advance it."""
 
     def __init__(self, title: str, total: int | None, report: Report) -> None:
         self.title, self.total, self._report = title, total, report
@@ -71,14 +71,14 @@ class Work:
         self._lock = threading.Lock()
 
     def advance(self, count: int, *, tokens: int = 0, note: str = "") -> None:
-        """So much more is done."""
+        """``count`` more is done."""
         with self._lock:
             self.done += count
             self.tokens += tokens
             self._tell(note)
 
     def reach(self, done: int, *, tokens: int = 0, note: str = "") -> None:
-        """So much is done in all."""
+        """``done`` is done in all."""
         with self._lock:
             self.done, self.tokens = done, tokens
             self._tell(note)
@@ -94,9 +94,9 @@ class Work:
 
 @contextmanager
 def working(title: str, total: int | None = None, report: Report | None = None) -> Iterator[Work]:
-    """Work that is told to ``report``, or to the listener of the block that this one is in.
+    """Work that is reported to ``report``, or to the listener of the enclosing block.
 
-    Not for generators: what they set would hold for their caller between two items.
+    Not for use in generators: the listener they set would also apply to their caller between two items.
     """
     work = Work(title, total, report or current_listener())
     with reporting_progress(None):
@@ -109,7 +109,7 @@ def _nobody(progress: Progress) -> None:
 
 
 def windows(items: Iterable[T], size: Callable[[T], int], limit: int, *, most: int = sys.maxsize) -> Iterator[list[T]]:
-    """Groups that end when their sizes add up to ``limit`` or more, or ``most`` items are in them; none is empty."""
+    """Groups of items, each closed once its sizes add up to ``limit``, or it has ``most`` items; none is empty."""
     window, total = list[T](), 0
     for item in items:
         window.append(item)
@@ -122,12 +122,12 @@ def windows(items: Iterable[T], size: Callable[[T], int], limit: int, *, most: i
 
 
 class Stopped(KeyboardInterrupt):
-    """The user asked to stop, and everything in memory is whole."""
+    """The user asked to stop, and everything in memory is consistent."""
 
 
 @contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], bool]]:
-    """Within the block Ctrl-C makes the given function true, and nothing else; a second one interrupts at once."""
+    """Within the block, Ctrl-C only makes the yielded function return True; a second Ctrl-C interrupts at once."""
     wanted = False
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -139,7 +139,7 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
     def stop_is_wanted() -> bool:
         return wanted
 
-    if threading.current_thread() is not threading.main_thread():  # only that one may set a signal's handler
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set signal handlers
         yield stop_is_wanted
         return
     before = signal.signal(signal.SIGINT, note)

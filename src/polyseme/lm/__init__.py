@@ -1,1 +1,1 @@
-"""The biLM as a language model: how likely a text is, and what else could stand in a word's place."""
+"""The biLM as a language model: how likely a text is, and what could replace a word."""

@@ -1,16 +1,16 @@
-"""How likely each word of a model's softmax is in a place, by what stands before it and after it.
+"""How likely each word of a model's softmax is in a place, given its left and right context.
 
-The two directions know the two sides of the place. If the sides are independent given the word, Bayes' rule puts them
-together:
+The two directions each see one side of the place. If the sides are independent given the word, Bayes' rule combines
+them:
 
     p(w | left, right)  ∝  p(w | left) · p(w | right) / p(w)
 
-Without the division a frequent word would be counted twice. p(w) comes from the counts of the vocabulary; where it has
-none, from the rank of the word, with the log-uniform distribution that sampled softmax training assumes too.
+Without the division, the frequency of a word would count twice. p(w) comes from the counts of the vocabulary or, if it
+has none, from the word's rank by the log-uniform distribution that sampled softmax training assumes too.
 
-The largest numbers of a long row are found faster than by a partition of the row: it is read in columns of 32 numbers.
-The k-th largest of the columns' maxima is at most the k-th largest number, so only what reaches it, a few hundred
-numbers, has to be looked at again.
+The k largest numbers of a long row are found faster than by partitioning it: the row is divided into columns of 32
+numbers. The k-th largest of the columns' maxima is at most the k-th largest number, so only the few hundred numbers
+that reach it have to be examined again.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Direction = Literal["both", "forward", "backward"]
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
-#: Added to every count. The model knows little of a word that it met a few times; to divide by its tiny p(w) would put
-#: such words on top. On held-out text it raised the probability of the words that stand there.
+#: Added to every count. The model knows little about a word that it has seen a few times, and dividing by its tiny
+#: p(w) would put such words on top. On held-out text, it raised the probability of the actual words.
 SMOOTHING = 10
 
-#: In `Lexicon.substitute_vectors` a word counts p(w) to this power less: that "one" and "time" fit nearly everywhere
-#: says little about a place. Chosen on labelled words (docs/senses.md).
+#: `Lexicon.substitute_vectors` divides by p(w) to this power: that "one" and "time" fit nearly everywhere says little
+#: about a place. Chosen on labelled words (docs/senses.md).
 RARE_FIRST = 0.5
 Ids = npt.NDArray[np.int32]
 
@@ -51,17 +51,17 @@ DEPTH = 32
 
 @dataclass(frozen=True, slots=True)
 class Substitute:
-    """A word that could stand in a place."""
+    """A word that fits a place."""
 
     word: str
-    probability: float  #: among the words of the vocabulary, from the direction that was asked for
-    forward: float  #: p(word | what stands before)
-    backward: float | None  #: p(word | what stands after); None for a model that reads forward only
+    probability: float  #: among the words of the vocabulary, by the chosen direction
+    forward: float  #: p(word | words before)
+    backward: float | None  #: p(word | words after); None for a forward-only model
 
 
 @dataclass(frozen=True, slots=True)
 class LogProbabilities:
-    """ln p of every word at P places, given what stands before and what stands after."""
+    """ln p of every word at P places, given the words before and given the words after."""
 
     forward: Doubles  # [P, V]
     backward: Doubles | None  # [P, V]
@@ -71,7 +71,7 @@ class LogProbabilities:
 
 
 class Lexicon:
-    """The words of a model's softmax, with what is computed once for all places."""
+    """The words of a model's softmax, with everything that is computed once for all places."""
 
     def __init__(self, elmo: Elmo) -> None:
         self._elmo = elmo
@@ -88,7 +88,7 @@ class Lexicon:
 
     @cached_property
     def _joint_bias(self) -> Floats:
-        """What a word's joint logit has beside the product of its row with the states. [V]"""
+        """The part of each word's joint logit that does not depend on the states. [V]"""
         bias = np.asarray(self._softmax.bias, np.float64)
         joint = 2 * bias - self._prior if self._elmo.config.bidirectional else bias.copy()
         joint[self._specials] = -np.inf
@@ -96,13 +96,13 @@ class Lexicon:
 
     @cached_property
     def rows(self) -> Floats:
-        """The direction of every word's row in the softmax, around the mean row. [V, D]"""
+        """Every word's row in the softmax, minus the mean row, with length one. [V, D]"""
         return unit(self._weight - self._weight.mean(axis=0))
 
     def nearness(self, word: str) -> Floats:
-        """The cosine of every word's row in the softmax with that of a word, around the mean row. [V]
+        """The cosine of every word's row in the softmax with the row of ``word``, both minus the mean row. [V]
 
-        Words that the model expects in the same places have like rows. Of a word that is not there, zeros.
+        Words that the model expects in the same places have similar rows. Zeros for an unknown word.
         """
         number = self.find(word)
         if number is None:
@@ -112,7 +112,7 @@ class Lexicon:
 
     @cached_property
     def topics(self) -> Topics | None:
-        """What words are about; None for a model for which it was not learned."""
+        """The topics of words; None if no map was learned for the model."""
         return Topics.of(self, self._elmo.stored.fingerprint())
 
     @property
@@ -123,11 +123,11 @@ class Lexicon:
         return shares
 
     def frequent(self, count: int) -> npt.NDArray[np.int64]:
-        """The numbers of the most frequent words, the most frequent first."""
+        """The ids of the most frequent words, the most frequent first."""
         return np.argsort(-self._prior, kind="stable")[:count]
 
     def states(self, places: Sequence[Place]) -> Floats:
-        """What the sentence says about each place: the forward state before it, the backward state after it. [P, W]"""
+        """The context of each place: the forward state before it and the backward state after it. [P, W]"""
         outputs = read_outputs(self._elmo, [place.tokens for place in places])
         size = self._elmo.config.projection
         states = np.empty((len(places), self._elmo.config.width), np.float32)
@@ -143,7 +143,7 @@ class Lexicon:
         return LogProbabilities(self._log_softmax(states[:, :size]), self._log_softmax(back) if back.size else None)
 
     def distributions(self, found: LogProbabilities, direction: Direction = "both") -> Doubles:
-        """ln p of every word but the boundaries and <UNK>, from what the direction sees. [P, V]"""
+        """ln p of every word but the boundaries and <UNK>, given what the direction sees. [P, V]"""
         joint = self._combine(found, direction)
         joint[:, self._specials] = -np.inf
         joint -= np.logaddexp.reduce(joint, axis=1, keepdims=True)
@@ -152,7 +152,7 @@ class Lexicon:
     def likeliest(
         self, found: LogProbabilities, k: int, direction: Direction, without: str | None = None
     ) -> list[Substitute]:
-        """The ``k`` likeliest words of one place, the likeliest first; ``without`` is left out."""
+        """The ``k`` likeliest words of one place, likeliest first, leaving out ``without``."""
         joint = self.distributions(found, direction)[0]  # [V]
         if without is not None and (number := self.find(without)) is not None:
             joint[number] = -np.inf
@@ -171,10 +171,10 @@ class Lexicon:
         ]
 
     def substitute_vectors(self, states: Floats) -> SubstituteVectors:
-        """The states of n places [n, W] → the likeliest words of each, frequent words a little less (RARE_FIRST).
+        """The states of n places [n, W] → the likeliest words of each, with frequent words weighted down (RARE_FIRST).
 
-        Both directions share the softmax, so that one product with the sum of the two states gives every word's joint
-        logit; its normaliser is the same for all words of a place and falls out.
+        Both directions share the softmax, so one product with the sum of the two states gives every word's joint logit;
+        the normaliser is the same for all words of a place and cancels out.
         """
         parts: dict[int, SubstituteVectors] = {}
 
@@ -221,9 +221,9 @@ def log_prior(vocabulary: Vocabulary) -> Doubles:
 
 
 def largest_in_rows(rows: Floats, k: int) -> tuple[Ids, Floats]:
-    """[n, V] → where the ``k`` largest numbers of each row are and what they are, the largest first. [n, k] each
+    """[n, V] → columns and values of the ``k`` largest numbers of each row, largest first. [n, k] each
 
-    Where a row is shorter than ``k``, all of it. Of equal numbers the earlier comes first.
+    A row shorter than ``k`` is returned whole. Of equal numbers, the earlier comes first.
     """
     k = min(k, rows.shape[1])
     places, values = np.empty((len(rows), k), np.int32), np.empty((len(rows), k), np.float32)
@@ -236,7 +236,7 @@ def largest_in_rows(rows: Floats, k: int) -> tuple[Ids, Floats]:
 
 
 def _lower_bounds(rows: Floats, k: int) -> Floats:
-    """For each row a number that its k-th largest is not below. [n]"""
+    """For each row, a lower bound of its k-th largest number. [n]"""
     width = rows.shape[1] // DEPTH
     if width < k:
         return np.full(len(rows), -np.inf, np.float32)
@@ -248,10 +248,10 @@ def _lower_bounds(rows: Floats, k: int) -> Floats:
 def substitutes(
     elmo: Elmo, text: str, k: int = 10, *, direction: Direction = "both", exclude_original: bool = False
 ) -> list[Substitute]:
-    """The ``k`` likeliest words in the place of "[present]", the likeliest first.
+    """The ``k`` likeliest words in the place of "[present]", likeliest first.
 
-    The words around the place decide, within its sentence; what stands between the brackets plays no part.
-    ``exclude_original`` leaves it out of the list.
+    Only the other words of the sentence count, not the word in brackets. ``exclude_original`` leaves that word out of
+    the list.
     """
     lexicon = elmo.lexicon
     _check(elmo, direction, k)

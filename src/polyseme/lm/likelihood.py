@@ -1,10 +1,10 @@
-"""How likely a text is: the log-probabilities of what was predicted, summed, and the figures that people compare.
+"""The likelihood of a text: summed log-probabilities of its tokens, and the measures that people compare.
 
-A sentence of n tokens has n + 1 predictions in each direction: its tokens, and the boundary that the direction ends at.
+A sentence of n tokens has n + 1 predictions in each direction: its tokens, and the boundary where the direction ends.
 
-perplexity       exp(−ln p / predictions) of one direction; of both, the exponential of the mean loss, which is what
-                 bilm-tf prints and the paper reports
-bits per byte    −log2 p / bytes, so that models with other words and other units can be compared
+perplexity       exp(−ln p / predictions) for one direction; for both, the exponential of the mean loss, as printed by
+                 bilm-tf and reported in the paper
+bits per byte    −log2 p / bytes, which allows comparing models with different words and units
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Summed log-probabilities (nats), and what they are divided by. Likelihoods of parts add up to that of a text."""
+    """Summed log-probabilities (nats), and the counts to divide by. Likelihoods of parts add up to that of a text."""
 
     forward: float = 0.0
     backward: float | None = 0.0  #: None for a model that reads forward only
-    predictions: int = 0  #: of one direction
+    predictions: int = 0  #: in one direction
     tokens: int = 0
-    unknown: int = 0  #: tokens that are not in the vocabulary: each costs what ``<UNK>`` costs
-    bytes: int = 0  #: UTF-8 bytes of the text as it is written, and one for the end of each sentence
+    unknown: int = 0  #: tokens outside the vocabulary; each is scored as ``<UNK>``
+    bytes: int = 0  #: UTF-8 bytes of the text, plus one for the end of each sentence
 
     def __add__(self, other: Likelihood) -> Likelihood:
         backward = None if self.backward is None or other.backward is None else self.backward + other.backward
@@ -36,12 +36,12 @@ class Likelihood:
 
     @property
     def perplexity(self) -> float:
-        """The average of both directions."""
+        """The perplexity of both directions together."""
         return self._perplexity(self._mean)
 
     @property
     def bits_per_byte(self) -> float:
-        """Of the average of both directions."""
+        """Bits per byte of both directions together."""
         return -self._mean / math.log(2) / max(1, self.bytes)
 
     @property
@@ -49,7 +49,7 @@ class Likelihood:
         return self.unknown / max(1, self.tokens)
 
     def to_dict(self) -> dict[str, float | None]:
-        """The figures that people compare."""
+        """The counts and measures, for JSON."""
         forward, backward = self.perplexities
         return {
             "forward": forward,
@@ -70,5 +70,5 @@ class Likelihood:
 
 
 def written_bytes(sentence: str) -> int:
-    """What a sentence counts for in bits per byte: its bytes, and one for its end."""
+    """The number of bytes that a sentence counts in bits per byte: its UTF-8 bytes, plus one for its end."""
     return len(sentence.encode("utf-8", "replace")) + 1

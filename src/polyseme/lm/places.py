@@ -1,4 +1,4 @@
-"""A word in its sentence, found by its brackets: "Live in the [present]." """
+"""A place in a sentence, marked with brackets: "Live in the [present]." """
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polyseme.text.tokenization import Sentence
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Tokens ``begin`` to ``end`` of a sentence: nearly always one word."""
+    """The tokens [begin, end) of a sentence, nearly always one word."""
 
     tokens: Sequence[str]
     begin: int
@@ -22,7 +22,7 @@ class Place:
 
     @property
     def word(self) -> str | None:
-        """The token that stands there, if it is one alone."""
+        """The token in this place, if it is a single one."""
         return self.tokens[self.begin] if self.end - self.begin == 1 else None
 
     def vectors(self, layers: Floats) -> Floats:
@@ -32,7 +32,7 @@ class Place:
 
 
 def find_place(elmo: Elmo, text: str) -> Place:
-    """The marked place, in the sentence that it belongs to; the rest of the text plays no part."""
+    """The marked place in its sentence; the rest of the text is ignored."""
     plain, span = read_target(text)
     if span is None:
         raise InputError(f'no word is marked in {quoted(text)}; put one in brackets: "Live in the [present]."')

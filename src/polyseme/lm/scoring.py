@@ -1,15 +1,14 @@
-"""How likely each token of a text is, given what stands before it and given what stands after it.
+"""How likely each token of a text is, given the tokens before it and given the tokens after it.
 
-A sentence of n tokens has n + 1 predictions in each direction: its tokens, and the boundary that the direction ends
-at, ``</S>`` forward and ``<S>`` backward. The sum of one direction is the log-probability of the sentence.
+A sentence of n tokens has n + 1 predictions in each direction: its tokens, and the boundary where the direction ends,
+``</S>`` forward and ``<S>`` backward. The sum over one direction is the log-probability of the sentence.
 
-A word that the softmax does not have shares the probability of ``<UNK>`` with all other such words. That figure says
-nothing about the word, so it is left empty unless it is asked for.
+All words that the softmax lacks share the probability of ``<UNK>``. That number says nothing about the word, so it is
+left out unless requested.
 
-Reading times are compared with a table of words as they stand in print, "river." with its full stop; a model has
-tokens. The surprisal of a word between spaces is the sum over its tokens (the chain rule), and it has none if one of
-its tokens has none. Its entropy is that of the prediction made before any of it was seen: at its first token, and read
-backward at its last.
+Reading-time data have words as printed, "river." with its full stop; a model has tokens. The surprisal of a word
+between spaces is the sum over its tokens (chain rule), and is missing if that of any token is. Its entropy is that of
+the prediction before any of it was seen: at its first token or, read backward, at its last.
 """
 
 from __future__ import annotations
@@ -43,25 +42,25 @@ Unknown = Literal["empty", "score"]
 class Score:
     """The log-probabilities (nats) of one text. Position n of the token arrays belongs to ``tokens[n]``.
 
-    What is backward is None for a model that reads forward only. ``forward`` and ``backward`` are NaN where ``unknown``
-    is true, unless the text was scored with ``unknown="score"``.
+    The backward fields are None for a forward-only model. ``forward`` and ``backward`` are NaN where ``unknown`` is
+    true, unless the text was scored with ``unknown="score"``.
     """
 
     text: str
     tokens: list[str]
     offsets: npt.NDArray[np.int64]  # [N, 2] into the text
-    sentences: list[tuple[int, int]]  #: first token and end of each of the S sentences
+    sentences: list[tuple[int, int]]  #: [start, end) of each of the S sentences, in tokens
     unknown: npt.NDArray[np.bool_]  # [N] not in the vocabulary
-    forward: Doubles  # [N] ln p(token | what stands before it)
-    backward: Doubles | None  # [N] ln p(token | what stands after it)
+    forward: Doubles  # [N] ln p(token | tokens before it)
+    backward: Doubles | None  # [N] ln p(token | tokens after it)
     ends: Doubles  # [S] ln p(</S> | the sentence)
     begins: Doubles | None  # [S] ln p(<S> | the sentence)
-    entropy: Doubles  # [N] bits: how open the prediction was before the token was seen, read forward
+    entropy: Doubles  # [N] entropy of the prediction in bits, before the token is seen, read forward
     backward_entropy: Doubles | None  # [N] the same, read backward
 
     @property
     def surprisal(self) -> Doubles:
-        """−log2 p of each token, in bits, read forward; NaN for one without a figure. [N]"""
+        """−log2 p of each token, in bits, read forward; NaN for a token without a score. [N]"""
         return -self.forward / math.log(2)
 
     @property
@@ -71,12 +70,12 @@ class Score:
 
     @property
     def totals(self) -> list[Likelihood]:
-        """One for each sentence. A token without a figure is no prediction, so bits per byte need unknown="score"."""
+        """One for each sentence. Tokens without a score are not counted, so bits per byte need unknown="score"."""
         return [self._total(number) for number in range(len(self.sentences))]
 
     @property
     def total(self) -> Likelihood:
-        """Of the whole text."""
+        """The likelihood of the whole text."""
         return sum(self.totals, Likelihood(backward=None if self.backward is None else 0.0))
 
     def _total(self, number: int) -> Likelihood:
@@ -94,11 +93,11 @@ class Score:
         )
 
     def words(self) -> list[ScoredWord]:
-        """One row for each word between spaces, as reading-time data has it."""
+        """One row for each word between spaces, as in reading-time data."""
         return list(scored_words(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, sentence by sentence; null for a token without a figure."""
+        """Plain JSON values, sentence by sentence; null for a token without a score."""
         sentences = []
         for number, ((begin, end), total) in enumerate(zip(self.sentences, self.totals, strict=True)):
             here = slice(begin, end)
@@ -143,20 +142,20 @@ def score(
 
 
 def score(elmo: Elmo, text: str | Sequence[Item], unknown: Unknown = "empty") -> Score | list[Score]:
-    """A text → its ``Score``; a list of texts, or of sentences that are split into tokens → a list of them."""
+    """A text → its ``Score``; a list of texts, or of sentences already split into tokens → a list of scores."""
     if isinstance(text, str):
         return next(score_stream(elmo, [text], unknown))
     return list(score_stream(elmo, text, unknown))
 
 
 def score_stream(elmo: Elmo, texts: Iterable[Item], unknown: Unknown = "empty") -> Iterator[Score]:
-    """Any iterable of texts, or of sentences that are split into tokens → their scores, in constant memory.
+    """Any iterable of texts, or of sentences already split into tokens → their scores, in constant memory.
 
     ``unknown="score"`` gives a word outside the vocabulary the probability of ``<UNK>``.
     """
     if unknown not in get_args(Unknown):
         raise ConfigError(f'unknown is {unknown!r}, but it can be "empty" or "score"')
-    output_layer(elmo.stored)  # a model that cannot score says so before anything is read
+    output_layer(elmo.stored)  # a model that cannot score fails before anything is read
     return _score_windows(elmo, texts, unknown)
 
 
@@ -216,7 +215,7 @@ class _Predicted:
 
 
 def _predicted(elmo: Elmo, outputs: list[Floats], targets: list[list[str]]) -> list[_Predicted]:
-    """For each sentence its outputs [N+1, D] in one direction and the tokens that they should predict."""
+    """The predictions of sentences, from their outputs [N+1, D] in one direction and the tokens to predict."""
     if not outputs:
         return []
     softmax, vocabulary = output_layer(elmo.stored)
@@ -237,15 +236,15 @@ def _joined(parts: list[Doubles]) -> Doubles:
 
 @dataclass(frozen=True, slots=True)
 class ScoredWord:
-    """Figures in bits; None where there is none."""
+    """A word between spaces; scores are in bits, None if missing."""
 
-    sentence: int  #: of the text, from 0
-    number: int  #: of the word in its sentence, from 0
-    word: str  #: as it stands in the text
+    sentence: int  #: number of its sentence in the text, from 0
+    number: int  #: number of the word in its sentence, from 0
+    word: str  #: as written in the text
     begin: int  #: offsets into the text
     end: int
     tokens: int
-    unknown: bool  #: whether the model does not know one of its tokens
+    unknown: bool  #: whether any of its tokens is unknown to the model
     surprisal: float | None
     backward_surprisal: float | None
     entropy: float
@@ -273,7 +272,7 @@ def scored_words(score: Score) -> Iterator[ScoredWord]:
 
 
 def _words(score: Score, first: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Runs of tokens with no white space between them: first token and end of each."""
+    """[start, end) of each run of tokens with no white space between them."""
     begin = first
     for n in range(first + 1, stop):
         if any(map(str.isspace, score.text[score.offsets[n - 1, 1] : score.offsets[n, 0]])):

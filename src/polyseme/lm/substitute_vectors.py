@@ -1,7 +1,7 @@
-"""Places as sparse vectors over words: for each place the likeliest words in it, and how much each weighs.
+"""Places as sparse vectors over words: for each place, the likeliest words and their weights.
 
-A word weighs the root of its probability, so that the cosine of two places is the Bhattacharyya coefficient of what
-could stand there: 1 where the same words could, with the same chances, and 0 where no word could stand in both.
+The weight of a word is the square root of its probability, so the cosine of two places is the Bhattacharyya coefficient
+of their distributions over words: 1 if these are equal, and 0 if no word fits both.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Ids = npt.NDArray[np.int32]
 class SubstituteVectors:
     """n places, K words each."""
 
-    SIZE: ClassVar[int] = 300  #: words that are kept of a place; with more, senses are told apart no better
+    SIZE: ClassVar[int] = 300  #: words kept for a place; more do not separate senses better
 
-    ids: Ids  # [n, K] numbers of words in the vocabulary, the likeliest first
+    ids: Ids  # [n, K] word ids in the vocabulary, likeliest first
     weights: Floats  # [n, K], each row of length one
-    words: int  #: of the vocabulary
+    words: int  #: size of the vocabulary
 
     @classmethod
     def of_logits(cls, ids: Ids, logits: Floats, words: int) -> SubstituteVectors:
-        """Of the likeliest words' ln p, up to a constant for each place. [n, K] each"""
+        """From the ln p of the likeliest words, up to a constant for each place. [n, K] each"""
         weights = np.exp((logits - logits.max(axis=1, keepdims=True)) / 2)
         return cls(ids, weights / np.linalg.norm(weights, axis=1, keepdims=True), words)
 
@@ -47,7 +47,7 @@ class SubstituteVectors:
         return SubstituteVectors(self.ids[rows], self.weights[rows], self.words)
 
     def cosines(self, other: SubstituteVectors) -> Floats:
-        """Of every place here with every place of the other. [n, m]"""
+        """The cosine of every place here with every place of the other. [n, m]"""
         cosines = np.empty((len(self), len(other)), np.float32)
         row = np.zeros(self.words, np.float32)
         for number, (ids, weights) in enumerate(zip(self.ids, self.weights, strict=True)):

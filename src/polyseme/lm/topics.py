@@ -1,13 +1,13 @@
-"""What the words around a place are about, by a map that was learned from documents without labels.
+"""The topic of the words around a place, by a map learned from unlabelled documents.
 
-A document is about one thing, and a word mostly keeps its sense in it (Gale et al., 1992: one sense per discourse). So
-what sentences of one document have in common says more of a sense than what they share by chance:
+A document has one topic, and a word mostly keeps its sense in it (Gale et al., 1992: one sense per discourse). So what
+the sentences of one document have in common says more about senses than what sentences share by chance:
 
     bag of a sentence    the sum of its words' rows in the softmax, rare words first            [D]
-    topic of a sentence  bag · map: near for sentences of one document, far for those of others [TOPICS]
+    topic of a sentence  bag · map: close for sentences of one document, far apart for others   [TOPICS]
 
 The map is Fisher's linear discriminant with documents as classes. models/topics.safetensors has one for each bundled
-model by its fingerprint, and what the topic counts for in "sense" with that model. `benchmarks/learn_topics.py` learned
+model by its fingerprint, and the weight of the topic in "sense" with that model; `benchmarks/learn_topics.py` learned
 both. Other models have no topics.
 """
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 Doubles = npt.NDArray[np.float64]
 
 MAPS = MODELS / "topics.safetensors"
-#: Columns of a map; how far the scatter within documents is pulled to that of a ball; a word as frequent as the last
-#: weighs one half. Chosen on the choosing halves (docs/senses.md).
+#: The number of columns of a map; the shrinkage of the scatter within documents towards the identity; the frequency at
+#: which a word has half its weight. Chosen on the choosing halves (docs/senses.md).
 TOPICS, SHRINKAGE, HALF_WEIGHT = 32, 3.0, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Topics:
-    """The words of a softmax, where the map puts them."""
+    """The topics of the words of a softmax."""
 
     lexicon: Lexicon
     words: Floats  # [V, TOPICS], rare words long and frequent ones short
-    weight: float  #: of the topic in "sense", where substitutes have 1
+    weight: float  #: weight of the topic in "sense", relative to 1 for substitutes
 
     @classmethod
     def of(cls, lexicon: Lexicon, fingerprint: str, path: Path = MAPS) -> Topics | None:
-        """None for a model that has no map."""
+        """The topics of a model, or None if it has no map."""
         known = load_file(path) if path.is_file() else {}
         if fingerprint not in known:
             return None
@@ -55,7 +55,7 @@ class Topics:
         return cls(lexicon, words, float(known[weight_name(fingerprint)]))
 
     def around(self, place: Place) -> Floats:
-        """What all words but those of the place are about; zeros where none is known. [TOPICS]"""
+        """The topic of all words of the sentence except the place; zeros if none of them is known. [TOPICS]"""
         return bag(self.lexicon, self.words, (*place.tokens[: place.begin], *place.tokens[place.end :]))
 
     def around_all(self, places: Sequence[Place]) -> Floats:
@@ -67,12 +67,12 @@ class Topics:
 
 
 def weight_name(fingerprint: str) -> str:
-    """Under which the weight of a model's topics is stored, beside its map."""
+    """The name under which the weight of a model's topics is stored, beside its map."""
     return f"weight of {fingerprint}"
 
 
 def weighted_rows(lexicon: Lexicon) -> Floats:
-    """The direction of every word's row in the softmax, the longer the rarer the word is. [V, D]"""
+    """The direction of every word's row in the softmax, scaled so that rarer words are longer. [V, D]"""
     weights = HALF_WEIGHT / (HALF_WEIGHT + lexicon.shares)
     weighted: Floats = lexicon.rows * weights.astype(np.float32)[:, None]
     return weighted
@@ -105,6 +105,6 @@ def _scatters(bags: Doubles, documents: npt.NDArray[np.int64]) -> tuple[Doubles,
     means /= count[:, None]
     around = bags - means[number]
     within = around.T @ around / max(1, len(bags) - len(count))
-    # A mean of few sentences is spread by chance too.
+    # Subtract the part of the means' spread that is due to chance.
     between = np.cov(means.T) - within * (1 / count).mean()
     return within, np.asarray(between, np.float64)

@@ -1,11 +1,11 @@
-"""What the two directions say at each position of a sentence, and what the softmax makes of it: ln p of words.
+"""The outputs of the two directions at each position of a sentence, and the log-probabilities of words from them.
 
 position          0     1    …   N    N + 1
 token            <S>   w1    …   wN   </S>
 forward[t]       predicts the token at t + 1        t = 0 … N
 backward[t]      predicts the token at t − 1        t = 1 … N + 1
 
-Rows are taken in blocks, so that the logits of many rows never exist all at once; the blocks are shared out to threads.
+Rows are processed in blocks, so that the logits of many rows are never in memory at once; threads share the blocks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from polyseme.formats.model import SoftmaxWeights
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 
-#: Rows whose logits exist at once in each thread: 20 MB for 80,000 words.
+#: Rows whose logits are in memory at once in each thread: 20 MB for 80,000 words.
 BLOCK = 64
 
 
@@ -38,7 +38,7 @@ class Outputs:
 
 
 def read_outputs(elmo: Elmo, sentences: Sequence[Sequence[str]]) -> list[Outputs]:
-    """Sentences of tokens → the outputs of each, which depend on nothing but the sentence."""
+    """Sentences of tokens → the outputs of each, which depend only on the sentence."""
     if elmo.state == "carry":
         raise ConfigError(
             'probabilities should not depend on earlier calls, but state is "carry"; load the model with state "reset" '
@@ -63,14 +63,14 @@ def log_probabilities(softmax: SoftmaxWeights, h: Floats, pool: Pool) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What a direction said at R places, in nats."""
+    """The predictions of one direction at R positions, in nats."""
 
-    targets: Floats  # [R] ln p of the word that stands there
-    entropies: Floats  # [R] of the distribution over all words
+    targets: Floats  # [R] ln p of the actual word
+    entropies: Floats  # [R] entropy of the distribution over all words
 
 
 def predict(softmax: SoftmaxWeights, h: Floats, targets: Ids, pool: Pool) -> Predictions:
-    """[R, D] outputs, [R] ids of the words that stand there → ln p of each, and the entropy of each prediction."""
+    """[R, D] outputs, [R] ids of the actual words → ln p of each, and the entropy of each prediction."""
     found = Predictions(np.empty(len(h), np.float32), np.empty(len(h), np.float32))
 
     def compute(rows: slice) -> None:
@@ -90,7 +90,7 @@ def predict(softmax: SoftmaxWeights, h: Floats, targets: Ids, pool: Pool) -> Pre
 
 
 def in_blocks(compute: Callable[[slice], None], rows: int, pool: Pool) -> None:
-    """Every block of rows, on the threads of the pool; each product has one thread."""
+    """Compute every block of rows on the threads of the pool; each product uses one thread."""
 
     def job(start: int) -> Job:
         compute(slice(start, start + BLOCK))

@@ -1,5 +1,5 @@
-"""A softmax in two steps, for large vocabularies (Grave et al., 2017): first the frequent words, or a cluster of rare
-ones; then the word within its cluster.
+"""A softmax in two steps, for large vocabularies (Grave et al., 2017): first a frequent word or a cluster of rare
+ones, then the word within its cluster.
 
     words    0 … c1 − 1        c1 … c2 − 1       c2 … V − 1
              the head          cluster 0         cluster 1             cutoffs = (c1, c2)
@@ -7,8 +7,8 @@ ones; then the word within its cluster.
     p(w) = p_head(w)                            for a word of the head
     p(w) = p_head(cluster) · p(w | cluster)     for any other
 
-Exact, and cheap where most targets are frequent: a cluster is only looked at for the targets that lie in it. Every
-word keeps a row of the full width, so that a flat and an adaptive softmax differ in nothing but the clusters.
+It is exact, and cheap if most targets are frequent: a cluster is computed only for the targets in it. Every word keeps
+a row of the full width, so a flat and an adaptive softmax differ only in the clusters.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Where the head and each cluster end, and what the head knows of each cluster."""
+    """Where each cluster begins, and the head's weights for each cluster."""
 
     cutoffs: tuple[int, ...]  #: first word of each cluster
     weight: Tensor  # [clusters, D]
     bias: Tensor  # [clusters]
 
     def bounds(self, words: int) -> list[tuple[int, int]]:
-        """First word and end of each cluster."""
+        """[first word, end) of each cluster."""
         return list(zip(self.cutoffs, (*self.cutoffs[1:], words), strict=True))
 
 

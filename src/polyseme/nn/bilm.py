@@ -1,7 +1,7 @@
-"""The bidirectional language model: token encoder below, a stack of LSTM layers for each direction above.
+"""The bidirectional language model: a token encoder, and above it a stack of LSTM layers for each direction.
 
 ``BiLM`` is the readable network: it trains, it runs on any torch device, and every faster path is tested against it.
-While it trains, its layers read packed rows (``lstm_fused``): the same numbers and gradients, several times faster.
+In training, its layers read packed rows (``lstm_fused``): the same numbers and gradients, several times faster.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from polyseme.nn.token_encoder import TokenEncoder
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Where the rows of a batch [B, T, …] go."""
+    """Where the rows of a batch [B, T, …] are when it is packed."""
 
-    rows: Tensor  # [R] places in [B · T]
-    sizes: tuple[int, ...]  #: sentences that have a step, for each step
+    rows: Tensor  # [R] positions in [B · T]
+    sizes: tuple[int, ...]  #: for each step, the number of sentences that reach it
     order: Tensor  # [sizes[0]] sentences, longest first; empty ones are left out
 
     @classmethod
     def of(cls, lengths: Tensor, positions: int) -> Packing:
-        """[B] lengths of sentences that begin at position 0 of T."""
+        """From the lengths [B] of sentences that begin at position 0 of T."""
         order = torch.argsort(lengths, descending=True, stable=True)
         step = torch.arange(positions, device=lengths.device)[:, None]  # [T, 1]
         is_there = step < lengths[order][None, :]  # [T, B]
@@ -44,7 +44,7 @@ class Packing:
         return x.flatten(0, 1)[self.rows]
 
     def unpack(self, y: Tensor, like: Tensor) -> Tensor:
-        """[R, D] → [B, T, D] as ``like``, zero where no token stands."""
+        """[R, D] → [B, T, D] like ``like``, zeros for padding."""
         empty = y.new_zeros(like.shape[0] * like.shape[1], y.shape[1])
         return empty.index_copy(0, self.rows, y).view(*like.shape[:2], y.shape[1])
 
@@ -60,7 +60,7 @@ class BiLMState:
         return CellState(self.h[direction, layer], self.c[direction, layer])
 
     def rows(self, count: int) -> BiLMState:
-        """The first ``count`` sentences, zeros where there are fewer."""
+        """The first ``count`` sentences, filled up with zeros."""
         missing = count - self.h.shape[2]
         if missing <= 0:
             return BiLMState(self.h[:, :, :count], self.c[:, :, :count])
@@ -71,7 +71,7 @@ class BiLMState:
         return BiLMState(self.h.expand(-1, -1, count, -1), self.c.expand(-1, -1, count, -1))
 
     def replace_rows(self, new: BiLMState) -> BiLMState:
-        """``new`` in the first rows, what is here in the rows below: how the originals carry state."""
+        """This state with its first rows replaced by ``new``, which is how the originals carry state."""
         count = new.h.shape[2]
         return BiLMState(
             torch.cat([new.h, self.h[:, :, count:]], dim=2), torch.cat([new.c, self.c[:, :, count:]], dim=2)
@@ -80,21 +80,21 @@ class BiLMState:
 
 @dataclass(frozen=True, slots=True)
 class BiLMOutput:
-    """What a biLM says of a batch; sentence boundaries are positions like any other here."""
+    """The output of a biLM for a batch; sentence boundaries are positions like any other here."""
 
-    layers: Tensor  # [L+1, B, T, W], zero where no token stands
+    layers: Tensor  # [L+1, B, T, W], zeros for padding
     mask: Tensor  # [B, T] bool
     lengths: Tensor  # [B] positions with boundaries
     state: BiLMState  # after the last position of each sentence; in training no gradient flows through it
 
     def without_boundaries(self) -> tuple[Tensor, Tensor]:
-        """Layers [L+1, B, N, W] and mask [B, N] of the tokens alone."""
-        mask = self.mask[:, 2:]  # a sentence of n positions has n − 2 tokens, and they stand at 1 … n − 2
+        """Layers [L+1, B, N, W] and mask [B, N] without the boundaries."""
+        mask = self.mask[:, 2:]  # a sentence of n positions has n − 2 tokens, at 1 … n − 2
         return self.layers[:, :, 1:-1] * mask[:, :, None], mask
 
 
 class Direction(nn.Module):
-    """The stack of LSTM layers that reads one way."""
+    """The stack of LSTM layers of one direction."""
 
     cells: nn.ModuleList
 
@@ -149,13 +149,13 @@ class BiLM(nn.Module):
         return bilm.eval()
 
     def arrays(self) -> dict[str, Floats]:
-        """A copy of its weights as they are now, by name."""
+        """A copy of the current weights, by name."""
         return {name: array_of(tensor) for name, tensor in self.state_dict().items()}
 
     def forward(self, ids: Tensor, state: BiLMState | None = None) -> BiLMOutput:
         """[B, T, K] ids with boundaries, rows of zeros as padding on the right → ``BiLMOutput``.
 
-        ``state`` is where reading starts; by default every sentence starts from zero.
+        ``state`` is the initial state; by default every sentence starts from zero.
         """
         if ids.dim() != 3 or ids.shape[2] != self.config.row_size:
             raise InputError(
@@ -185,7 +185,7 @@ class BiLM(nn.Module):
         return BiLMOutput(torch.stack(layers), mask, lengths, BiLMState(torch.stack(hs), torch.stack(cs)))
 
     def _trains(self, state: BiLMState) -> bool:
-        """Whether gradients are wanted, and none of the states, which the fused LSTM does not give."""
+        """Whether gradients are needed, but not those of the states, which the fused LSTM does not compute."""
         return self.training and torch.is_grad_enabled() and not (state.h.requires_grad or state.c.requires_grad)
 
     def encode_tokens(self, ids: Tensor) -> Tensor:
@@ -195,7 +195,7 @@ class BiLM(nn.Module):
         return encoded[where].view(*ids.shape[:2], self.config.projection)
 
     def zero_state(self, sentences: int) -> BiLMState:
-        """The state of a model that has read nothing."""
+        """The state of a model that has read nothing yet."""
         config = self.config
         weight = next(self.parameters())
         shape = (config.directions, config.layers, sentences)

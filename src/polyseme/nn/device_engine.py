@@ -23,14 +23,14 @@ from polyseme.nn.bilm import BiLM, BiLMOutput, BiLMState
 
 
 class DeviceEngine(BiLMReader):
-    """A biLM for inference on a device that PyTorch knows."""
+    """A biLM for inference on any PyTorch device."""
 
     def __init__(self, stored: StoredModel, device: str, threads: int | None = None) -> None:
         self.config, self.indexer, self.device = stored.config, stored.indexer, device
-        self.cache = CacheStats()  #: nothing is kept: a GPU encodes tokens faster than a table is looked up
+        self.cache = CacheStats()  #: always empty: a GPU encodes tokens faster than it could look them up
         self._bilm = BiLM.of(stored).to(device)
         self._most_positions = MOST_POSITIONS
-        self.pool = Pool(check_threads(threads))  #: for what others compute of the layers, on the CPU
+        self.pool = Pool(check_threads(threads))  #: for CPU computations on the layers by other code
 
     def _read(self, request: ReadingRequest) -> list[Floats]:
         sentences, final = request.sentences, request.final

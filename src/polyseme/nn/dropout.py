@@ -1,7 +1,7 @@
-"""Dropout whose random numbers cost little: 3 ns a number on a CPU, forward and backward, where PyTorch's takes 14.
+"""Dropout with cheap random numbers: 3 ns per number on a CPU, forward and backward; PyTorch's takes 14.
 
-A number is kept or left out by 16 random bits, four numbers to one draw of the generator. PyTorch draws 64 bits for
-each; with the same seed the two therefore leave out different numbers.
+Each number is kept or dropped by 16 random bits, so one draw of the generator serves four numbers. PyTorch draws 64
+bits for each, so with the same seed the two drop different numbers.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-_CHOICES = 1 << 16  # what 16 bits can tell apart
+_CHOICES = 1 << 16  # values of 16 bits
 
 
 def keep_mask(like: Tensor, share: float, generator: torch.Generator | None = None) -> Tensor:
-    """0 for about ``share`` of the numbers, else what makes up for them, 1 / (1 - share); in the shape of ``like``.
+    """0 for about ``share`` of the numbers, 1 / (1 - share) for the others, in the shape of ``like``.
 
     >>> keep_mask(torch.empty(2, 3), 0.0)
     tensor([[1., 1., 1.],
             [1., 1., 1.]])
     """
-    kept = round((1 - share) * _CHOICES)  # of the choices; their exact share makes the mean exact too
+    kept = round((1 - share) * _CHOICES)  # of the values; scaling by their exact share keeps the mean exact
     if kept == 0:
         return torch.zeros_like(like)
     if like.device.type != "cpu":
@@ -31,7 +31,7 @@ def keep_mask(like: Tensor, share: float, generator: torch.Generator | None = No
 
 
 class Dropout(nn.Dropout):
-    """Leaves out numbers in training, each on its own."""
+    """Drops single numbers in training."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x * keep_mask(x, self.p) if self.training and self.p else x

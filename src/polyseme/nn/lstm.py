@@ -1,4 +1,4 @@
-"""The LSTM with a projection and clips (Sak et al., 2014, as the original biLM uses it).
+"""The LSTM with a projection and clipping (Sak et al., 2014), as in the original biLM.
 
 One step, ``h`` the projected output and ``c`` the cell:
 
@@ -6,7 +6,7 @@ One step, ``h`` the projected output and ``c`` the cell:
     c ← clip(σ(f + 1) · c + σ(i) · tanh(g))
     h ← clip((σ(o) · tanh(c)) · W_projection)
 
-Weights are stored for ``x @ W``: that layout is the fast one for small batches, and the one of the released files.
+Weights are stored for ``x @ W``: this layout is fast for small batches, and that of the released files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from polyseme.bilm_config import FORGET_BIAS, BiLMConfig
 
 
 class CellState(NamedTuple):
-    """What one LSTM layer remembers of each sentence."""
+    """The state of one LSTM layer for each sentence."""
 
     h: Tensor  # [B, D]
     c: Tensor  # [B, H]
@@ -57,7 +57,7 @@ class ProjectedLSTM(nn.Module):
         )
 
     def forward(self, x: Tensor, mask: Tensor, state: CellState | None = None) -> tuple[Tensor, CellState]:
-        """[B, T, D] inputs, [B, T] true where a token stands → [B, T, D] outputs (0 elsewhere), final state."""
+        """[B, T, D] inputs, [B, T] mask, true for tokens → [B, T, D] outputs (0 for padding), final state."""
         h, c = state or self.zero_state(x.shape[0])
         gates = x @ self.input_weight + self.full_bias()  # [B, T, 4H]
         outputs = []
@@ -69,7 +69,7 @@ class ProjectedLSTM(nn.Module):
         return torch.stack(outputs, dim=1) if outputs else x, CellState(h, c)
 
     def step(self, gates: Tensor, state: CellState) -> CellState:
-        """[B, 4H] the input's share of the gates, and the state before it → the state after it."""
+        """[B, 4H] the input's part of the gates, and the state before the step → the state after it."""
         h, c = state
         i, f, o, g = (gates + h @ self.state_weight).chunk(4, dim=1)  # [B, H] each
         c = _clip(torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g), self.cell_clip)
@@ -80,7 +80,7 @@ class ProjectedLSTM(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Glorot over the whole kernel [input; state] as the original draws it; bias 0."""
+        """Glorot initialisation of the whole kernel [input; state], as in the original; bias 0."""
         size, cell = self.input_weight.shape[0], self.cell_size
         bound = (6 / (2 * size + 4 * cell)) ** 0.5
         nn.init.uniform_(self.input_weight, -bound, bound)

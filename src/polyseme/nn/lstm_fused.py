@@ -1,15 +1,15 @@
 """The projected LSTM over whole sequences as one autograd function, for training.
 
-The same numbers as ``ProjectedLSTM.forward``, several times faster: the input's share of the gates is one matrix
-product for all steps, every step works in place in kept buffers, and each weight gradient is one matrix product over
-all steps instead of one per step.
+The same numbers as ``ProjectedLSTM.forward``, several times faster: the input's part of the gates is one matrix
+product for all steps, every step works in place in preallocated buffers, and each weight gradient is one matrix
+product over all steps instead of one per step.
 
 Sequences are packed time-major: the rows of step 0, then those of step 1, and so on, longest sequence first, so that
 step t works on the first ``sizes[t]`` sequences and the state before it is a slice.
 
     sizes = [3, 3, 1]       rows   a0 b0 c0 | a1 b1 c1 | a2
 
-On a CPU the compiled kernel does the same faster still (training_kernel.py).
+On a CPU the compiled kernel does the same even faster (training_kernel.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 def run_packed(lstm: ProjectedLSTM, x: Tensor, sizes: Sequence[int], start: CellState) -> tuple[Tensor, CellState]:
     """[R, D] packed inputs, the state before step 0 → [R, D] outputs, and the state after each sequence's last step.
 
-    No gradient flows into or out of the states: training cuts it there, as the original does.
+    No gradient flows into or out of the states: backpropagation is truncated there, as in the original.
     """
     weights = lstm.input_weight, lstm.state_weight, lstm.full_bias(), lstm.projection
     states, clips = (start.h, start.c), (lstm.cell_clip, lstm.projection_clip)
@@ -109,7 +109,7 @@ class _PackedLSTM(torch.autograd.Function):
         cell_open = _where_open(cells, ctx.clips[0])
         y_open = _where_open(y, ctx.clips[1]) if projection is not None else None
 
-        grad_y = grad_y.clone()  # [R, D]; each step adds its share to the step before it
+        grad_y = grad_y.clone()  # [R, D]; each step adds its part to the step before it
         grad_c = cells.new_zeros(sizes[0], cells.shape[1])  # [B, H]
         offsets = _offsets(sizes)
         scratch = [torch.empty_like(grad_c) for _ in range(3)]
@@ -180,7 +180,7 @@ def _offsets(sizes: Sequence[int]) -> list[int]:
 
 
 def _where_open(x: Tensor, clip: float | None) -> Tensor | None:
-    """1 where a clip does not bind and the gradient passes, 0 where it binds; None when it binds nowhere."""
+    """1 where nothing was clipped and the gradient passes, 0 where it was; None if nothing was clipped at all."""
     if clip is None or not x.numel():
         return None
     low, high = torch.aminmax(x)

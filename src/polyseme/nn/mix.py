@@ -15,8 +15,8 @@ from polyseme.errors import ConfigError
 from polyseme.nn.bilm import BiLM
 from polyseme.nn.dropout import Dropout
 
-#: "batch": one mean and variance over all tokens and features of a layer, as the original defines it (a sentence's
-#: result then depends on its batch); "token": over the features of each token alone.
+#: "batch": one mean and variance over all tokens and features of a layer, as in the original (a sentence's result then
+#: depends on its batch); "token": over the features of each token.
 LayerNorm = Literal["batch", "token"]
 EPSILON = 1e-12
 
@@ -24,8 +24,8 @@ EPSILON = 1e-12
 class ScalarMix(nn.Module):
     """A learned (or fixed) weighted sum of layers.
 
-    ``fixed`` gives the weights (before the softmax); they and the scale are then not trained. With ``top_only``, the
-    mix is the scaled top layer, without weights and without layer norm.
+    ``fixed`` sets the weights (before the softmax); then neither they nor the scale are trained. With ``top_only``,
+    the mix is the scaled top layer, without weights and without layer norm.
     """
 
     weights: Tensor | None
@@ -57,7 +57,7 @@ class ScalarMix(nn.Module):
         self.scale = nn.Parameter(torch.ones(1), requires_grad=fixed is None)
 
     def forward(self, layers: Tensor, mask: Tensor | None = None) -> Tensor:
-        """[L+1, B, T, W] layers, [B, T] true where a token stands → [B, T, W]"""
+        """[L+1, B, T, W] layers, [B, T] mask, true for tokens → [B, T, W]"""
         if self.weights is None:
             top: Tensor = self.scale * layers[-1]
             return top
@@ -73,7 +73,7 @@ class ScalarMix(nn.Module):
         return torch.softmax(self.weights, dim=0)
 
     def penalty(self, strength: float) -> Tensor:
-        """λ‖w‖²: large keeps the weights near the average of the layers, small lets them differ."""
+        """λ‖w‖²: a large λ keeps the mix close to the average of the layers, a small one lets it differ."""
         return self.scale.new_zeros(()) if self.weights is None else strength * self.weights.square().sum()
 
 
@@ -92,16 +92,16 @@ def normalise(layers: Tensor, mask: Tensor | None, over: LayerNorm) -> Tensor:
 
 
 def mix_together(mixes: Sequence[ScalarMix], layers: Tensor) -> Tensor:
-    """Several mixes of the same layers [L+1, B, T, W] → [mixes, B, T, W], in one product: that is what ELMo costs."""
+    """Several mixes of the same layers [L+1, B, T, W] → [mixes, B, T, W], in one product, the main cost of ELMo."""
     weights = torch.stack([mix.scale * mix.shares() for mix in mixes])  # [mixes, L+1]
     return (weights @ layers.flatten(1)).view(len(mixes), *layers.shape[1:])
 
 
 class Representations(NamedTuple):
-    """What a task's network works with."""
+    """The inputs of a task's network."""
 
     mixes: list[Tensor]  # [B, N, W] each
-    mask: Tensor  # [B, N] bool, true where a token stands
+    mask: Tensor  # [B, N] bool, true for tokens
 
 
 class ElmoRepresentations(nn.Module):
@@ -110,8 +110,8 @@ class ElmoRepresentations(nn.Module):
     >>> elmo = ElmoRepresentations(bilm, count=2, dropout=0.5)       # doctest: +SKIP
     >>> (at_input, at_output), mask = elmo(ids)                      # doctest: +SKIP
 
-    ``trainable`` fine-tunes the biLM with the task; otherwise it is frozen, and stays in evaluation mode. This
-    module takes the biLM over: its parameters keep or lose ``requires_grad`` accordingly.
+    ``trainable`` fine-tunes the biLM with the task; otherwise it is frozen, and stays in evaluation mode. The module
+    sets ``requires_grad`` of the biLM's parameters accordingly.
     ``norm_boundaries`` counts sentence boundaries in a ``"batch"`` layer norm, as AllenNLP did and bilm-tf did not.
     """
 
@@ -145,10 +145,10 @@ class ElmoRepresentations(nn.Module):
         self.train(self.training)  # a frozen biLM is in evaluation mode from the start
 
     def forward(self, ids: Tensor) -> Representations:
-        """[B, T, K] ids with boundaries → one [B, N, W] per mix, zero where no token stands, and the mask [B, N].
+        """[B, T, K] ids with boundaries → one [B, N, W] per mix, zeros for padding, and the mask [B, N].
 
-        With ``keep_boundaries``, [B, T, W] and [B, T]; there a ``"batch"`` layer norm leaves padding non-zero, as
-        AllenNLP does.
+        With ``keep_boundaries``, [B, T, W] and [B, T]; in that case a ``"batch"`` layer norm leaves padding non-zero,
+        as in AllenNLP.
         """
         with torch.set_grad_enabled(self.trainable and torch.is_grad_enabled()):
             output = self.bilm(ids)

@@ -1,4 +1,4 @@
-"""A moving average of a network's weights: steadier than those of any one step, it is scored and kept in their place.
+"""A moving average of a network's weights: less noisy than those of a single step, and evaluated in their place.
 
 average ← d · average + (1 − d) · weights       d = min(decay, (1 + step) / (10 + step)): the start is soon forgotten
 """
@@ -13,7 +13,7 @@ from torch import nn
 
 
 class MovingAverage:
-    """Of the weights that are trained; with a decay of 0 there is none, and the weights stand for themselves."""
+    """The moving average of all trained weights; with a decay of 0, the weights themselves."""
 
     def __init__(self, network: nn.Module, decay: float) -> None:
         self.decay = decay
@@ -22,20 +22,20 @@ class MovingAverage:
 
     @torch.no_grad()
     def begin(self, values: Mapping[str, torch.Tensor]) -> None:
-        """Go on from these values; where there are none, from the weights as they are now."""
+        """Start from these values; for those that are missing, from the current weights."""
         for name, weight in self._weights.items():
             self.values[name].copy_(values.get(name, weight))
 
     @torch.no_grad()
     def follow(self, step: int) -> None:
-        """After the weights of step ``step``, counted from 1."""
+        """Update the average with the weights after step ``step``, counted from 1."""
         share = 1 - min(self.decay, (1 + step) / (10 + step))
         for name, weight in self._weights.items():
             self.values[name].lerp_(weight, share)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Within the block the network has the average as its weights."""
+        """Within the block, the network's weights are the average."""
         trained = {name: weight.detach().clone() for name, weight in self._weights.items()}
         self._put(self.values)
         try:

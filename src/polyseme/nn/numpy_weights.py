@@ -1,4 +1,4 @@
-"""Weights between numpy, as files and the engine have them, and PyTorch."""
+"""Weights between numpy, which files and the engine use, and PyTorch."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def array_of(tensor: Tensor) -> Floats:
 
 
 def tensors_of(arrays: Mapping[str, Floats]) -> dict[str, Tensor]:
-    """What ``load_state_dict`` takes; the memory is that of the arrays, where they can be written to."""
+    """Tensors for ``load_state_dict``; they share the memory of the arrays that are writable."""
     return {name: torch.from_numpy(np.require(array, requirements="W")) for name, array in arrays.items()}

@@ -1,6 +1,6 @@
-"""Matrix products in the precision that torch's autocast asks for; sums, gates and cells stay in full precision.
+"""Matrix products in the precision that torch's autocast sets; sums, gates and cells stay in full precision.
 
-Autocast does not reach the products that hand-written gradients make in place, so these ask here. Without autocast
+Autocast does not apply to the in-place products of hand-written gradients, so these use this file. Without autocast,
 everything below is the plain product, to the last bit.
 
     with torch.autocast("cuda", torch.bfloat16):
@@ -27,17 +27,17 @@ class Products:
 
     @classmethod
     def of(cls, x: Tensor) -> Products:
-        """As autocast says for the device of ``x``; without it, in the precision of ``x``."""
+        """In the precision of autocast on the device of ``x``; without autocast, in that of ``x``."""
         device = x.device.type
         lower = torch.is_autocast_enabled(device) and x.dtype == torch.float32
         return cls(torch.get_autocast_dtype(device) if lower else x.dtype, device)
 
     def by_hand(self) -> AbstractContextManager[object]:
-        """Autocast leaves the operations in here alone."""
+        """A context in which autocast leaves operations alone."""
         return torch.autocast(self.device, enabled=False)
 
     def lowered(self, x: Tensor) -> Tensor:
-        """``x`` in the precision of the products, for a factor that is used many times."""
+        """``x`` in the precision of the products, for a factor that is used repeatedly."""
         return x.to(self.dtype)
 
     def times(self, a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:

@@ -1,8 +1,8 @@
-"""What a training run keeps, as one safetensors file: tensors by name, everything else as JSON in its header, with a
-checksum of both.
+"""The saved state of a training run as one safetensors file: tensors by name, everything else as JSON in its header,
+with a checksum of both.
 
-It is written beside the old one and takes its name only when it is complete, so that there is a whole file at every
-moment. Curves go to TensorBoard, where it is installed.
+It is written beside the old file and renamed only when it is complete, so that there is always a complete file. Curves
+go to TensorBoard, if it is installed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def save_run_file(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str,
         mode = beside.stat().st_mode
         said = json.dumps(about)
         save_file(whole, beside, {"run": said, CHECKSUM: _checksum(whole, said)})
-        beside.chmod(mode)  # safetensors writes for the owner alone
+        beside.chmod(mode)  # safetensors makes files that only the owner can read
         put_in_place(beside, path)
     except (OSError, SafetensorError) as error:
         beside.unlink(missing_ok=True)
@@ -40,7 +40,7 @@ def save_run_file(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str,
 
 
 def read_run_file(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Its tensors, and what else was saved with them; ``remedy`` is for the sentence that says it is damaged."""
+    """The tensors of a file and what else was saved with them; ``remedy`` ends the sentence if it is damaged."""
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
@@ -48,7 +48,7 @@ def read_run_file(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str,
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise JobError(f"{path} is not a readable file of a training run ({error}); {remedy}") from None
-    # Runs from before there were checksums have none.
+    # Older runs have no checksums.
     if CHECKSUM in header and header[CHECKSUM] != _checksum(tensors, header["run"]):
         raise JobError(f"{path} is damaged: its checksum does not match; {remedy}")
     return tensors, about
@@ -64,7 +64,7 @@ def _checksum(tensors: Mapping[str, Tensor], about: str) -> str:
 
 
 def open_tensorboard(folder: Path, after_step: int) -> Any:
-    """A writer with ``add_scalar``, or None where tensorboard is not installed; later steps are forgotten."""
+    """A writer with ``add_scalar``, or None if tensorboard is not installed; steps after ``after_step`` are purged."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

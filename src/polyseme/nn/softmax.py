@@ -4,11 +4,11 @@
 a log-uniform distribution (words are sorted by frequency), corrected so that its minimum is that of the full loss:
 
     p(k) = ln((k + 2) / (k + 1)) / ln(V + 1)         drawn until S distinct words are found, after some ``tries``
-    E(k) = 1 − (1 − p(k))^tries                      how often word k is expected among them
-    logit(k) − ln E(k)                               takes the place of the logit
+    E(k) = 1 − (1 − p(k))^tries                      the probability that word k is among them
+    logit(k) − ln E(k)                               replaces the logit
 
-Both losses compute their gradients in the forward pass, in blocks of rows, so that the logits of a batch never
-exist all at once.
+Both losses compute their gradients in the forward pass, in blocks of rows, so that the logits of a batch are never
+all in memory at once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from polyseme.nn.numpy_weights import array_of, tensors_of
 from polyseme.nn.precision import Products
 from polyseme.nn.training_kernel import sampled_softmax, takes_negatives, training_kernel
 
-#: Logits that exist at the same time while training: 4 MB stays in the cache.
+#: Logits in memory at once in training: 4 MB, which stay in the cache.
 BLOCK_LOGITS = 1 << 20
-#: The same while evaluating, over all words: few rows at a time would be slow.
+#: The same in evaluation, over all words, where few rows at a time would be slow.
 EVALUATION_LOGITS = 1 << 23
 
 
 class Softmax(nn.Module):
-    """One row of weights and one bias per word; with ``cutoffs`` an adaptive softmax, with its clusters."""
+    """One row of weights and one bias per word; with ``cutoffs``, an adaptive softmax and its clusters."""
 
     def __init__(self, words: int, size: int, cutoffs: tuple[int, ...] = ()) -> None:
         super().__init__()
@@ -61,15 +61,15 @@ class Softmax(nn.Module):
         return softmax
 
     def cluster_parameters(self) -> list[nn.Parameter]:
-        """Weight and bias of the clusters, where there are any."""
+        """Weight and bias of the clusters, if there are any."""
         return [self.cluster_weight, self.cluster_bias] if self.cutoffs else []
 
     def clusters(self) -> Clusters | None:
-        """What the head knows of the clusters, where there are any."""
+        """The head's weights for the clusters, if there are any."""
         return Clusters(self.cutoffs, self.cluster_weight, self.cluster_bias) if self.cutoffs else None
 
     def weights(self, weight: Tensor | None = None) -> SoftmaxWeights:
-        """A copy of its weights as they are now; ``weight``: rows that are shared with another part of the network."""
+        """A copy of the current weights; ``weight`` replaces the rows if another part of the network holds them."""
         clusters = None
         if self.cutoffs:
             clusters = ClusterWeights(self.cutoffs, array_of(self.cluster_weight), array_of(self.cluster_bias))
@@ -103,7 +103,7 @@ class Negatives:
     tries: int
 
     def to(self, device: torch.device) -> Negatives:
-        """The same on another device."""
+        """The negatives on another device."""
         return Negatives(self.ids.to(device), self.tries)
 
     def log_expected_count(self, ids: Tensor, words: int) -> Tensor:
@@ -124,7 +124,7 @@ def draw_negatives(words: int, count: int, random: np.random.Generator) -> Negat
         drawn = np.concatenate([drawn, np.minimum(fresh, words - 1)])
         ids, first = np.unique(drawn, return_index=True)
         if len(ids) >= count:
-            tries = int(np.sort(first)[count - 1]) + 1  # the draw that brought the last distinct word
+            tries = int(np.sort(first)[count - 1]) + 1  # the draw that found the last distinct word
             return Negatives(torch.from_numpy(ids[first < tries]), tries)
 
 
@@ -142,7 +142,7 @@ def sampled_loss(
     """Summed cross entropy of [R, D] outputs against the target and S negatives.
 
     ``targets`` [R] and ``negatives`` [S] (increasing) are rows of ``weight`` and ``bias``, which need only hold the
-    words of this step; ``corrections`` are their ln E. A negative that is a row's own target does not count there.
+    words of this step; ``corrections`` are their ln E. A negative that equals a row's target is ignored in that row.
     """
     products = Products.of(h)
     with products.by_hand():
@@ -216,7 +216,7 @@ class _SampledLoss(torch.autograd.Function):
 def _against_negatives(
     h: Tensor, weight: Tensor, bias: Tensor, target_logits: Tensor, hits: Tensor, products: Products
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """ln of the sum over target and negatives [R]; of their sum the gradients by h, weight and bias."""
+    """ln of the sum over target and negatives [R]; the gradients of their total by h, weight and bias."""
     weight_t = weight.t().contiguous()  # [D, S]
     hit_rows = (hits >= 0).nonzero()[:, 0]
     grad_h, grad_weight, grad_bias = torch.empty_like(h), torch.zeros_like(weight), torch.zeros_like(bias)
@@ -234,7 +234,7 @@ def _against_negatives(
 
 
 def _accidental_hits(targets: Tensor, negatives: Tensor) -> Tensor:
-    """For each row the column of the negative that is its own target, or -1. [R]"""
+    """For each row, the column of the negative that equals its target, or -1. [R]"""
     columns = torch.searchsorted(negatives, targets).clamp_(max=len(negatives) - 1)  # [R]
     return torch.where(negatives[columns] == targets, columns, -1)
 

@@ -46,7 +46,7 @@ class CharacterCNN(nn.Module):
         return h
 
     def _largest_windows(self, characters: Tensor) -> Tensor:
-        """[R, C] ids → [R, F] the maximum of each filter. On a CPU the kernel computes it while this is trained."""
+        """[R, C] ids → [R, F] the maximum of each filter. In training on a CPU, the kernel computes it."""
         kernel = training_kernel(self.embedding.weight) if torch.is_grad_enabled() else None
         if kernel is not None and takes_characters(kernel, self.embedding.embedding_dim):
             filters, biases = zip(*((conv.weight, conv.bias) for conv in self.convolutions), strict=True)
@@ -55,7 +55,7 @@ class CharacterCNN(nn.Module):
             )
             return largest
         x = self.embedding(characters).transpose(1, 2)  # [R, dim, C]
-        # The maximum runs over padding characters too: the original models were trained like this.
+        # The maximum includes padding characters: the original models were trained like this.
         # max, not amax: equal results, and half the time in the backward pass.
         return torch.cat([conv(x).max(dim=2).values for conv in self.convolutions], dim=1)
 

@@ -1,8 +1,8 @@
 """Training on the compiled kernel: an LSTM layer, the sampled softmax and the character CNN, with their gradients.
 
-These take most of a training step on a CPU. The kernel gives the numbers of the readable network in float32, and on
-processors with bfloat16 instructions, inside ``lowered``, those of factors rounded to bfloat16; sums, cells and weights
-are float32 in both. On a GPU, in double precision, under autocast or without the kernel, PyTorch does the work
+These take most of the time of a training step on a CPU. In float32, the kernel gives the same numbers as the readable
+network. Inside ``lowered``, on processors with bfloat16 instructions, factors are rounded to bfloat16; sums, cells and
+weights stay float32. On a GPU, in double precision, under autocast or without the kernel, PyTorch does the work
 (``lstm_fused``, ``softmax``, ``token_encoder``).
 """
 
@@ -28,7 +28,7 @@ _asked = threading.local()
 
 @contextmanager
 def lowered(dtype: torch.dtype) -> Iterator[None]:
-    """In here, and in this thread, the kernel multiplies factors of this type."""
+    """Within the block, and in this thread, the kernel multiplies factors of this type."""
     before = getattr(_asked, "dtype", torch.float32)
     _asked.dtype = dtype
     try:
@@ -46,11 +46,11 @@ class TrainingKernel:
 
     @property
     def lanes(self) -> int:
-        """What sizes have to be multiples of."""
+        """Sizes have to be multiples of this number."""
         return self.library.panel // 4
 
     def call(self, name: str, *arguments: object) -> None:
-        """A function of this type of factors; the arguments are structures, whole numbers and tensors."""
+        """Call a function for this type of factors; arguments are structures, integers and tensors."""
         self.run(f"{name}_{str(self.dtype).removeprefix('torch.')}", *arguments)
 
     def run(self, name: str, *arguments: object) -> None:
@@ -60,7 +60,7 @@ class TrainingKernel:
 
 
 def training_kernel(x: Tensor) -> TrainingKernel | None:
-    """The kernel for computations with ``x``; None where PyTorch has to do them."""
+    """The kernel for computations with ``x``; None if PyTorch has to do them."""
     if x.device.type != "cpu" or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
         return None
     return _kernel(getattr(_asked, "dtype", torch.float32))
@@ -105,7 +105,7 @@ class _LSTM(ctypes.Structure):
 
 
 class _Pointers(ctypes.Structure):
-    """Five tensors: what the forward pass keeps, or all gradients."""
+    """Five tensors: those that the forward pass keeps, or all gradients."""
 
     _fields_ = [(f"tensor_{number}", c_void_p) for number in range(5)]
 
@@ -115,7 +115,7 @@ class _Pointers(ctypes.Structure):
 
 
 class KernelLSTM(torch.autograd.Function):
-    """x [R, D], the weights of a layer, its state before → y [R, D], h [B, D] and c [B, H] after the last step.
+    """x [R, D], the weights of a layer, its initial state → y [R, D], h [B, D] and c [B, H] after the last step.
 
     ``sizes`` are the sequences at each step. No gradient flows into or out of the states.
     """
@@ -159,7 +159,7 @@ class KernelLSTM(torch.autograd.Function):
         grad_y = grad_y.clone(memory_format=torch.contiguous_format)
         kernel: TrainingKernel = ctx.kernel
         kernel.call("lstm_backward", ctx.lstm, _Pointers.to(*ctx.kept), y, grad_y, _Pointers.to(*gradients))
-        ctx.kept = None  # the gates are gradients now
+        ctx.kept = None  # the gates now hold gradients
         return (*gradients, None, None, None, None, None)
 
 
@@ -185,9 +185,9 @@ def sampled_softmax(
     weight: Tensor,  # [S, D] of the negatives
     bias: Tensor,  # [S] less the corrections
     target_logits: Tensor,  # [R]
-    hits: Tensor,  # [R] the negative that is the row's own target, or -1
+    hits: Tensor,  # [R] the negative that equals the row's target, or -1
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """ln of the sum over target and negatives [R]; of their sum the gradients by h, weight and bias."""
+    """ln of the sum over target and negatives [R]; the gradients of their total by h, weight and bias."""
     weight, bias = weight.contiguous(), bias.contiguous()
     log_sums, grad_h = torch.empty_like(target_logits), torch.empty_like(h)
     grad_weight, grad_bias = h.new_empty(h.shape[1], len(bias)), torch.empty_like(bias)
@@ -212,7 +212,7 @@ def takes_characters(kernel: TrainingKernel | None, dim: int) -> bool:
 
 
 class KernelCharacters(torch.autograd.Function):
-    """ids [U, C] of tokens → [U, F] the largest window of each filter."""
+    """ids [U, C] of tokens → [U, F] the maximum of each filter over all windows."""
 
     @staticmethod
     def forward(
@@ -240,7 +240,7 @@ class KernelCharacters(torch.autograd.Function):
         kernel: TrainingKernel = ctx.kernel
         kernel.run("characters_backward", ctx.cnn, ids, len(ids), ctx.winners, grad.contiguous(), *gradients)
         grad_embedding, grad_flat, grad_biases = gradients
-        grad_embedding[0] = 0  # the row of padding tokens is no parameter
+        grad_embedding[0] = 0  # the row for padding is not trained
         parts = torch.split(grad_flat, [n * w * embedding.shape[1] for n, w in zip(counts, widths, strict=True)])
         filters = [
             part.view(n, w, -1).transpose(1, 2).contiguous() for part, n, w in zip(parts, counts, widths, strict=True)

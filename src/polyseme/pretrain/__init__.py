@@ -1,4 +1,4 @@
-"""New models: corpus/ prepares text, training/ learns from it; a recipe holds every choice."""
+"""Training new models: corpus/ prepares text, training/ trains on it; a recipe holds every choice."""
 
 from __future__ import annotations
 

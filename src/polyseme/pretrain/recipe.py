@@ -1,10 +1,10 @@
-"""A recipe: everything about a training run that is a choice, in one TOML file.
+"""A recipe: all choices of a training run, in one TOML file.
 
     [model]       shapes of the biLM                    [optimizer]   rate, schedule, clipping
-    [text]        sentences or windows, batch size      [budget]      how long, how often to look
+    [text]        sentences or windows, batch size      [budget]      how long, how often to validate
     [softmax]     full, sampled or adaptive
 
-``recipes/*.toml`` are shipped; ``--set optimizer.rate=0.002`` changes one value. A name that does not exist is refused.
+``recipes/*.toml`` are bundled; ``--set optimizer.rate=0.002`` changes one value. Unknown names are refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Part = Annotated[float, Meta(ge=0, le=1)]
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:
-    """The biLM; names as in ``BiLMConfig``."""
+    """The shape of the biLM; names as in ``BiLMConfig``."""
 
     input: Literal["bytes", "unicode", "words"] = "bytes"
     cell: Count = 512
@@ -63,11 +63,11 @@ class TextChoice:
     """How text becomes batches."""
 
     read: Literal["sentences", "windows"] = "sentences"
-    tokens: Count = 1280  #: sentences: positions in a batch, about
-    max_length: Count = 200  #: sentences: longer ones are read in pieces
-    together: Count = 1  #: sentences: so many neighbours are read as one
-    capitals: Share = 0.0  #: sentences: the share that is read as if it were written in capitals
-    rows: Count = 128  #: windows: streams of text
+    tokens: Count = 1280  #: sentences: approximate number of positions in a batch
+    max_length: Count = 200  #: sentences: longer ones are split into pieces
+    together: Count = 1  #: sentences: this many neighbours are read as one
+    capitals: Share = 0.0  #: sentences: share that is read as if written in capitals
+    rows: Count = 128  #: windows: number of parallel streams of text
     steps: Count = 20  #: windows: positions of each stream in a batch
     shuffle: bool = True  #: windows: shuffle the sentences
 
@@ -77,13 +77,13 @@ class TextChoice:
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxChoice:
-    """What a target competes with."""
+    """The words that a target competes with."""
 
     kind: Literal["full", "sampled", "adaptive"] = "sampled"
     negatives: Count = 2048
     shared_negatives: bool = True  #: one draw for both directions
     share_words: bool = False  #: the softmax rows are the input's word table
-    cutoffs: tuple[Count, ...] = (4000, 20000)  #: adaptive: where the frequent words end
+    cutoffs: tuple[Count, ...] = (4000, 20000)  #: adaptive: first word of each cluster of rarer words
 
     def __post_init__(self) -> None:
         checked(self)
@@ -91,20 +91,20 @@ class SoftmaxChoice:
 
 @dataclass(frozen=True, slots=True)
 class OptimizerChoice:
-    """How the weights move."""
+    """How the weights are updated."""
 
     name: Literal["adamw", "adagrad"] = "adamw"
     rate: Positive = 4e-3
     schedule: Literal["cosine", "constant"] = "cosine"
-    warmup: Share = 0.02  #: share of the budget over which the rate rises
-    final: Part = 0.05  #: cosine: share of the rate that is left at the end
+    warmup: Share = 0.02  #: share of the budget during which the rate rises
+    final: Part = 0.05  #: cosine: final rate, as a share of the rate
     beta1: Share = 0.9
     beta2: Share = 0.99
     decay: NotNegative = 0.01
     clip_norm: Positive | None = 1.0
     scale: Positive = 1.0  #: multiplies the loss; the original's is the number of steps in a window
-    accumulate: Count = 1  #: batches in one update
-    average: Share = 0.0  #: decay of a moving average of the weights, which is then what is kept; 0: none
+    accumulate: Count = 1  #: batches per update
+    average: Share = 0.0  #: decay of a moving average of the weights, which is then validated and saved; 0: none
 
     def __post_init__(self) -> None:
         checked(self)
@@ -112,13 +112,13 @@ class OptimizerChoice:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long to train and how often to look."""
+    """How long to train, and how often to validate."""
 
-    tokens: Count = 10_000_000  #: seen in all, boundaries not counted
+    tokens: Count = 10_000_000  #: tokens to train on in all, not counting boundaries
     validate_every: Count = 1_000_000  #: tokens
-    validate_on: Count = 50_000  #: tokens of the held-out text, at most
-    softmax_tokens: Natural = 0  #: of these, the first so many fit the softmax alone, while the biLM stays as it is
-    patience: Count | None = None  #: stop after so many validations without a better one
+    validate_on: Count = 50_000  #: most tokens of held-out text
+    softmax_tokens: Natural = 0  #: the first tokens of the budget, which fit only the softmax while the biLM is frozen
+    patience: Count | None = None  #: early stopping: stop after this many validations without improvement
     checkpoint_minutes: Positive = 5.0
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ class Recipe:
     name: str = "custom"
     dropout: Share = 0.1
     precision: Literal["auto", "float32", "bfloat16"] = (
-        "auto"  #: of matrix products; auto: bfloat16 on devices that have it
+        "auto"  #: of matrix products; auto: bfloat16 on devices that support it
     )
     model: ModelShape = field(default_factory=ModelShape)
     text: TextChoice = field(default_factory=TextChoice)
@@ -143,7 +143,7 @@ class Recipe:
     def __post_init__(self) -> None:
         checked(self)
         if self.budget.softmax_tokens and self.softmax.share_words:
-            raise ConfigError("budget.softmax_tokens needs a softmax of its own; leave out softmax.share_words")
+            raise ConfigError("budget.softmax_tokens needs a separate softmax; leave out softmax.share_words")
         if self.softmax.share_words and self.model.input != "words":
             raise ConfigError("softmax.share_words needs model.input = 'words': characters have no word table")
 
@@ -154,7 +154,7 @@ class Recipe:
 
 
 def load_recipe(name: str | Path, changes: Sequence[str] = ()) -> Recipe:
-    """A shipped recipe by its name, or a TOML file; then ``key=value`` changes."""
+    """A bundled recipe by its name, or a TOML file, with ``key=value`` changes."""
     path = Path(name)
     if path.suffix != ".toml":
         path = SHIPPED / f"{name}.toml"
@@ -165,10 +165,10 @@ def load_recipe(name: str | Path, changes: Sequence[str] = ()) -> Recipe:
 
 
 def change_recipe(recipe: Recipe, changes: Sequence[str]) -> Recipe:
-    """The same with ``key=value`` changes: how a resumed run gets a longer budget or a lower rate."""
+    """The recipe with ``key=value`` changes, which may give a resumed run a longer budget or a lower rate."""
     return with_changes(recipe, changes, WHAT)
 
 
 def recipe_from_dict(values: Mapping[str, Any]) -> Recipe:
-    """Names and values → a recipe; what does not exist or is of another kind is refused."""
+    """Names and values → a recipe; unknown names and values of the wrong type are refused."""
     return settings_from(Recipe, values, WHAT)

@@ -1,4 +1,4 @@
-"""CoVe (McCann et al., 2017): the two LSTM layers of a translation model, as frozen vectors to compare a biLM with.
+"""CoVe (McCann et al., 2017): the two LSTM layers of a translation model, as frozen vectors to compare with a biLM.
 
 The weights are the released state dict of the encoder (MT-LSTM); it reads static vectors, GloVe 840B.
 """
@@ -23,9 +23,9 @@ LAYERS = 2
 
 @dataclass(frozen=True)
 class CoVeVectors:
-    """Both layers of the encoder, forward and backward side by side."""
+    """Both layers of the encoder, forward and backward concatenated."""
 
-    table: TableVectors  #: what the first layer reads
+    table: TableVectors  #: the input of the first layer
     lstms: tuple[nn.LSTM, ...]  #: one for each layer, so that the first one's output can be seen
 
     @classmethod

@@ -1,6 +1,6 @@
-"""Frozen vectors of sentences, layer by layer: those of a biLM, or a static table, through one interface.
+"""Frozen vectors of sentences, layer by layer: one interface to a biLM and to a static table.
 
-What judges vectors (a linear probe, word senses) takes either, and so compares them under the same conditions.
+Evaluations (a linear probe, word senses) accept either, and so compare them under the same conditions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FrozenVectors(Protocol):
     def width(self) -> int: ...
 
     def stream(self, sentences: Iterable[Tokens]) -> Iterator[Floats]:
-        """Sentence after sentence its vectors [layers, N, width], in constant memory."""
+        """The vectors [layers, N, width] of each sentence in turn, in constant memory."""
         ...
 
 
@@ -55,7 +55,7 @@ class BiLMVectors:
 
 @dataclass(frozen=True)
 class TableVectors:
-    """One layer: the vector that a word has everywhere; zeros for a word that has none."""
+    """One layer: the static vector of each word; zeros for a word without one."""
 
     table: StaticVectors
 
@@ -77,7 +77,7 @@ class TableVectors:
 
 
 def gather(vectors: FrozenVectors, sentences: Sequence[Tokens], title: str = "reading") -> Halves:
-    """The vectors of all tokens of some sentences, one sentence after the other. float16 [layers, tokens, width]"""
+    """The vectors of all tokens of the sentences, concatenated. float16 [layers, tokens, width]"""
     total = sum(map(len, sentences))
     gathered = np.empty((vectors.layers, total, vectors.width), np.float16)
     start = 0

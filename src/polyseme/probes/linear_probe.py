@@ -1,8 +1,8 @@
-"""A linear probe: how much of a label can be read off frozen vectors by a multinomial logistic regression.
+"""A linear probe: how well a multinomial logistic regression predicts labels from frozen vectors.
 
-Nothing of the vectors is trained, so what the probe knows, the vectors know. All layers, each with several strengths of
-regularisation, are trained at once over the same batches; dev decides the strength for each layer. The same data give
-the same probe.
+The vectors are not trained, so the probe can only know what they contain. All layers, each with several strengths of
+regularisation, are trained at once on the same batches; dev decides the strength for each layer. The same data give the
+same probe.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ProbeChoices:
-    """How the regression is fitted: Adam over shuffled batches, its rate falling to nothing along a cosine."""
+    """How the regression is fitted: Adam on shuffled batches, with a cosine schedule down to zero."""
 
-    decays: tuple[float, ...] = (0.0, 1e-4, 1e-3)  #: of the squared weights, beside the mean loss of a token
-    steps: int = 2000  #: whatever the size of the data: ten passes over 200,000 tokens
+    decays: tuple[float, ...] = (0.0, 1e-4, 1e-3)  #: strengths of the L2 penalty on the weights
+    steps: int = 2000  #: for any size of data; ten passes over 200,000 tokens
     batch: int = 1024  #: tokens
-    rate: float = 0.1  #: at the start; on GloVe 0.01 ended 2 points below the optimum, 0.1 at it
+    rate: float = 0.1  #: initial rate; on GloVe, 0.01 ended 2 points below the optimum, 0.1 at it
     seed: int = 0
 
 
@@ -42,7 +42,7 @@ class LinearProbe:
     labels: list[str]
     decays: tuple[float, ...]  #: the strength that was best on dev, by layer
     shift: Tensor  # [L, 1, W] mean of the training vectors
-    scale: Tensor  # [L, 1, W] one over their deviation
+    scale: Tensor  # [L, 1, W] one over their standard deviation
     weight: Tensor  # [L, W, K]
     bias: Tensor  # [L, 1, K]
 
@@ -52,14 +52,14 @@ class LinearProbe:
         return torch.cat([part.argmax(dim=2) for part in parts], dim=1).numpy()
 
     def accuracies(self, vectors: Halves, labels: Sequence[str]) -> list[float]:
-        """The share of the tokens that get their label, by layer; a label that training had not is never right."""
+        """The share of tokens that get the right label, by layer; labels not seen in training are never right."""
         gold = _ids(labels, self.labels)
         return [float(right.mean()) for right in self.predict(vectors) == gold]
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a probe of one tag set found; shares, by layer."""
+    """The results of a probe on one tag set: accuracies by layer."""
 
     dev: list[float]
     test: list[float] | None
@@ -75,7 +75,7 @@ def probe_tags(
     test: Sequence[TaggedSentence] | None = None,
     choices: ProbeChoices | None = None,
 ) -> ProbeResult:
-    """Train on one split, choose on dev, and report dev and, where it is given, test."""
+    """Train on one split, choose on dev, and report dev and, if given, test."""
     train_vectors = gather(vectors, [s.tokens for s in train], "reading the training sentences")
     dev_vectors = gather(vectors, [s.tokens for s in dev], "reading the dev sentences")
     probe = train_probe(train_vectors, tags_of(train), dev_vectors, tags_of(dev), choices)
@@ -88,7 +88,7 @@ def probe_tags(
 
 
 def tags_of(sentences: Sequence[TaggedSentence]) -> list[str]:
-    """The tags of all words, one sentence after the other."""
+    """The tags of all words, sentence by sentence."""
     return [tag for sentence in sentences for tag in sentence.tags]
 
 
@@ -114,7 +114,7 @@ def train_probe(
         for number, decay in enumerate(choices.decays)
     ]
     found = np.array([probe.accuracies(dev_vectors, dev_labels) for probe in fitted])  # [R, L]
-    best = found.argmax(axis=0).tolist()  # of equals the weakest
+    best = found.argmax(axis=0).tolist()  # of equals, the weakest
     layers = torch.arange(len(vectors))
     chosen = tuple(choices.decays[number] for number in best)
     return LinearProbe(known, chosen, shift, scale, weight[best, layers], bias[best, layers])
@@ -146,7 +146,7 @@ def _fit(
 
 
 def _batches(count: int, choices: ProbeChoices) -> Iterator[Tensor]:
-    """The numbers of the tokens of each step: every token once, in a new order, then again."""
+    """The tokens of each step: every token once in random order, then again in a new order."""
     chance = torch.Generator().manual_seed(choices.seed)
     size, steps = min(choices.batch, count), 0
     while steps < choices.steps:
@@ -157,7 +157,7 @@ def _batches(count: int, choices: ProbeChoices) -> Iterator[Tensor]:
 
 
 def _standardisation(vectors: Halves) -> tuple[Tensor, Tensor]:
-    """The mean of each number of the training vectors, and one over its deviation. [L, 1, W] each"""
+    """The mean of each feature of the training vectors, and one over its standard deviation. [L, 1, W] each"""
     count = vectors.shape[1]
     total = sum((block.double().sum(dim=1, keepdim=True) for block in _blocks(vectors)), torch.tensor(0.0))
     mean = total / count
@@ -175,6 +175,6 @@ def _blocks(vectors: Halves, size: int = 8192) -> list[Tensor]:
 
 
 def _ids(labels: Sequence[str], known: list[str]) -> Ids:
-    """The number of each label; −1 for one that is not known."""
+    """The number of each label; −1 for an unknown one."""
     numbers = {label: number for number, label in enumerate(known)}
     return np.array([numbers.get(label, -1) for label in labels], np.int64)

@@ -1,11 +1,11 @@
 """Word sense disambiguation by the nearest sense: the mean vector of each sense in annotated text, compared by cosine.
 
     annotated text ─ vectors ─► one mean per sense and layer          (SenseMeans)
-    a word of a test set ─ vectors ─► the sense of its lemma whose mean is nearest; WordNet's first sense where the
-                                      annotated text has none         (Peters et al., 2018, section 5.3)
+    a word of a test set ─ vectors ─► the sense of its lemma whose mean is nearest; WordNet's first sense if the
+                                      annotated text lacks the lemma  (Peters et al., 2018, section 5.3)
 
-Nothing is trained. Where senses are equally near, WordNet's first one counts. Every word gets an answer, so precision,
-recall and F1 are one figure.
+Nothing is trained. If senses are equally near, WordNet's first one is taken. Every word gets an answer, so precision,
+recall and F1 are equal.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from polyseme.probes.wsd_data import Instance, Lemma, SenseSentence, lemma_of, r
 
 Keys = Mapping[str, frozenset[str]]
 Floats = npt.NDArray[np.float32]
-#: Told after each sentence how many tokens have been read.
+#: Called after each sentence with the number of tokens read.
 Report = Callable[[int], None]
 
-SAME_COSINE = 1e-5  # as far as float32 can tell
+SAME_COSINE = 1e-5  # the precision of float32
 
 
 @dataclass(frozen=True)
 class SenseMeans:
-    """The directions of the mean vectors of the senses that a lemma has in annotated text."""
+    """For each lemma in annotated text, the directions of the mean vectors of its senses."""
 
     senses: Mapping[Lemma, list[str]]
     units: Mapping[Lemma, Floats]  # by lemma: [senses, L, W], each of length one
@@ -48,7 +48,7 @@ class SenseMeans:
         lemmas: set[Lemma] | None = None,
         report: Report | None = None,
     ) -> SenseMeans:
-        """Add up the vectors of annotated text; only sums are kept, and of ``lemmas`` only, if they are given."""
+        """Add up the vectors of annotated text; only sums are kept, and only those of ``lemmas``, if given."""
         sums: dict[str, npt.NDArray[np.float64]] = {}
         for instance, vector in encode_instances(vectors, sentences, report):
             for key in keys.get(instance.id, ()):
@@ -66,9 +66,9 @@ class SenseMeans:
         return cls(dict(senses), units)
 
     def nearest(self, lemma: Lemma, vector: Floats, first: str | None = None) -> list[str] | None:
-        """The sense whose mean is nearest to a vector [L, W], by layer; None for a lemma that was not seen.
+        """The sense whose mean is nearest to a vector [L, W], by layer; None for an unseen lemma.
 
-        Where several are equally near, as those of a static vector often are, the ``first`` sense is taken.
+        If several are equally near, as is common with static vectors, the ``first`` sense is taken.
         """
         if lemma not in self.senses:
             return None
@@ -84,9 +84,9 @@ class SenseScore:
     """How many words of a set got one of their gold senses."""
 
     words: int
-    seen: int  #: words whose lemma the annotated text has
+    seen: int  #: words whose lemma is in the annotated text
     right: list[int]  #: by layer
-    first_sense: int  #: right by WordNet's first sense alone
+    first_sense: int  #: words that WordNet's first sense alone gets right
 
     @property
     def f1(self) -> list[float]:
@@ -105,7 +105,7 @@ def encode_instances(
     vectors: FrozenVectors, sentences: Iterable[SenseSentence], report: Report | None = None
 ) -> Iterator[tuple[Instance, Floats]]:
     """Every instance with its vector [L, W]: the mean over its tokens."""
-    waiting = deque[SenseSentence]()  # handed to the model, not yet answered: as many as it reads ahead
+    waiting = deque[SenseSentence]()  # given to the model but not yet returned: as many as it reads ahead
 
     def tokens() -> Iterator[list[str]]:
         for sentence in sentences:
@@ -130,7 +130,7 @@ def score_senses(
     gold: Keys,
     first: Mapping[Lemma, str],
 ) -> SenseScore:
-    """The words of a set that get one of their gold senses, by layer and by the first sense alone."""
+    """How many words of a set get one of their gold senses, by layer and by the first sense alone."""
     total = SenseScore(0, 0, [0] * vectors.layers, 0)
     for instance, vector in encode_instances(vectors, sentences):
         if instance.id not in gold:
@@ -157,7 +157,7 @@ def evaluate_senses(
 ) -> dict[str, SenseScore]:
     """Means from SemCor, scores on the named sets, all below ``folder``: "semeval2007", "senseval2", …
 
-    ``most``: sentences of SemCor that are read, from its beginning; all unless given.
+    ``most`` is the number of SemCor sentences to read, from the beginning; by default all.
     """
     names = list(sets)
     first = read_first_senses(next(iter(sorted(folder.rglob("index.sense*")) or [folder / "index.sense"])))

@@ -1,4 +1,4 @@
-"""Word senses as the WSD Evaluation Framework has them (Raganato et al., 2017): sentences, keys, and WordNet's order.
+"""Word senses in the format of the WSD Evaluation Framework (Raganato et al., 2017): sentences, keys, WordNet's order.
 
 NAME.data.xml        <sentence> of <wf> (a word) and <instance id lemma pos> (a word, or several, to disambiguate)
 NAME.gold.key.txt    instance id, then one or more sense keys
@@ -24,7 +24,7 @@ Lemma = tuple[str, str]  # lemma, part of speech
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A word whose sense is asked for."""
+    """A word to disambiguate."""
 
     id: str
     lemma: Lemma
@@ -49,7 +49,7 @@ def lemma_of(key: str) -> Lemma:
 
 
 def read_sense_sentences(path: str | Path) -> Iterator[SenseSentence]:
-    """The sentences of a .data.xml file, also compressed, one after the other; a word of several becomes tokens."""
+    """The sentences of a .data.xml file, also compressed, one by one; a word with spaces becomes several tokens."""
     with open_bytes(str(path)) as stream:
         try:
             for _, element in iterparse(stream, events=("end",)):
@@ -88,7 +88,7 @@ def read_keys(path: str | Path) -> dict[str, frozenset[str]]:
 
 
 def read_first_senses(path: str | Path) -> dict[Lemma, str]:
-    """For each lemma of WordNet its first sense, from index.sense."""
+    """The first sense of each lemma in WordNet, from index.sense."""
     first: dict[Lemma, str] = {}
     with open_bytes(str(path)) as stream:
         for number, line in enumerate(read_lines(stream, str(path)), start=1):

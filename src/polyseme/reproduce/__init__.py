@@ -2,8 +2,8 @@
 
     parts ─ plan ─► measurements ─ shelf ─► results as JSON ─ sections, plots ─► HTML, Markdown
 
-A part (Table 1, Figure 2, …) is a tree of measurements; its figures are the same tree with the results in their places.
-Parts share their measurements, and what is drawn and written depends on the JSON alone.
+A part (Table 1, Figure 2, …) is a tree of measurements; its figures are the same tree with results in place of the
+measurements. Parts share measurements, and the report is drawn and written from the JSON alone.
 """
 
 from polyseme.extras import need_torch

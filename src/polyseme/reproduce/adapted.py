@@ -1,6 +1,6 @@
-"""A biLM fine-tuned on a task's own training text, before the task is trained: the paper's appendix.
+"""A biLM fine-tuned on a task's training text before the task is trained, as in the paper's appendix.
 
-OUT/train.txt, dev.txt    the task's sentences      OUT/corpus    prepared      OUT/run    as of `polyseme finetune`
+OUT/train.txt, dev.txt    the task's sentences      OUT/corpus    prepared      OUT/run    by `polyseme finetune`
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from polyseme.text.tokenization import split_text, word_language
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """The model, and its perplexity on the task's dev text before and after, over the words of its training text."""
+    """The model, and its perplexity on the task's dev text before and after, over the words of the training text."""
 
     model: Path
     before: float
@@ -46,10 +46,11 @@ def adapt_bilm(
     lenient: bool = False,
     skip_bad_lines: bool = False,
 ) -> Adapted:
-    """Fine-tune ``model`` on the text of a task for so many passes; what was begun goes on, what is done is read.
+    """Fine-tune ``model`` on the text of a task in ``passes`` passes; an unfinished run continues, a finished is read.
 
-    ``options``: of HDF5 weights that have none beside them; ``elmo`` saves loading them where a program has them
-    already; what is forgiven in the files is as ``FileReading`` has it. A model of smaller units than words reads them.
+    ``options`` is the options file of HDF5 weights, if it is not beside them; ``elmo`` is the model, if the program has
+    already loaded it; ``FileReading`` explains ``lenient`` and ``skip_bad_lines``. A model of units smaller than words
+    reads the units.
     """
     elmo = elmo or Elmo.from_pretrained(model, options=options)
     lang = word_language(elmo.lang)
@@ -86,13 +87,13 @@ def adapt_bilm(
 
 
 def _units(elmo: Elmo, words: Sequence[str]) -> Sequence[str]:
-    """What the biLM reads of words: itself smaller ones, or the words."""
+    """What the biLM reads for these words: smaller units, or the words themselves."""
     parted = elmo.part(words)
     return words if parted is None else parted.units
 
 
 def _write(path: Path, sentences: Iterable[Sequence[str]]) -> int:
-    """Each distinct sentence once, a line each, tokens between spaces; the number of tokens."""
+    """Write each distinct sentence on a line, tokens separated by spaces; returns the number of tokens."""
     lines = dict.fromkeys(" ".join("".join(token.split()) for token in tokens if token.strip()) for tokens in sentences)
     with replace_when_complete(path) as file:
         for line in filter(None, lines):

@@ -1,4 +1,4 @@
-"""What all parts of a reproduction share: a model, data, a budget, and where results are kept."""
+"""What all parts of a reproduction share: a model, data, a budget, and a place for results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from polyseme.tasks.vectors.static import PACKAGE, identify_static
 
 
 def check_given(data: Path, static: str, cove: Path | None, questions: Sequence[str]) -> None:
-    """Refuse what cannot be used before the model is loaded, and not after hours of work."""
+    """Refuse unusable inputs before the model is loaded, and not after hours of work."""
     if not data.is_dir():
         raise InputError(f"there is no folder {data} with data sets")
     if static == "none":
@@ -43,19 +43,19 @@ def check_given(data: Path, static: str, cove: Path | None, questions: Sequence[
 
 @dataclass(frozen=True)
 class Bench:
-    """Everything that the command line says."""
+    """All choices made on the command line."""
 
     elmo: Elmo
-    model: str  #: as `Elmo.from_pretrained` takes it
+    model: str  #: as given to `Elmo.from_pretrained`
     data: Path
     out: Path
     budget: ReportBudget
-    static: str = PACKAGE  #: word vectors beside ELMo, and the baseline of what vectors know
-    questions: tuple[str, ...] = QUESTIONS  #: of Table 4
-    device: str = "cpu"  #: of the task models
-    options: str | None = None  #: of HDF5 weights that have none beside them
+    static: str = PACKAGE  #: word vectors used beside ELMo, and as a baseline
+    questions: tuple[str, ...] = QUESTIONS  #: for Table 4
+    device: str = "cpu"  #: for the task models
+    options: str | None = None  #: the options file of HDF5 weights, if it is not beside them
     cove: Path | None = None  #: a file with CoVe's weights, which read the static vectors
-    cove_before: str | None = None  #: the digest of those that an earlier sitting had
+    cove_before: str | None = None  #: the digest of the CoVe weights used for this report before
 
     def __post_init__(self) -> None:
         for question in self.questions:
@@ -67,7 +67,7 @@ class Bench:
 
     @cached_property
     def static_key(self) -> str:
-        """What results with the static vectors depend on."""
+        """Identifies the static vectors, on which results depend."""
         return identify_static(self.static)
 
     @cached_property
@@ -92,7 +92,7 @@ class Bench:
         return find_task_data(self.data, task)
 
     def describe(self) -> dict[str, Any]:
-        """What the figures of a report belong to, and what was asked for them."""
+        """What the figures of a report were measured with, and the questions asked."""
         stored = self.elmo.stored
         training = stored.card.get("training") or {}
         return {
@@ -113,5 +113,5 @@ class Bench:
 
 
 def name_model(elmo: Elmo, source: str) -> dict[str, str]:
-    """What a model is called, and what it is."""
+    """The name and the identity of a model."""
     return {"name": elmo.stored.card.get("name") or Path(source).name, "fingerprint": elmo.identity}

@@ -13,7 +13,7 @@ FIVE_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval201
 
 @dataclass(frozen=True, slots=True)
 class ReportBudget:
-    """Sizes of everything that is trained and read; None and 0 are for all there is."""
+    """How much is trained and read; None and 0 mean everything."""
 
     name: BudgetName
     about: str
@@ -31,7 +31,7 @@ class ReportBudget:
     semcor_sentences: int | None = None
     sense_sets: tuple[str, ...] = FIVE_SETS
     held_out_tokens: int | None = None
-    indexed_words: int = 1_000_000  #: of the text whose words are neighbours
+    indexed_words: int = 1_000_000  #: words of text to search for neighbours
 
     def seeds_of(self, task: str, share: float = 1.0) -> range:
         count = self.seeds.get(task, 1)
@@ -59,7 +59,7 @@ QUICK = ReportBudget(
     probe_steps=400,
     semcor_sentences=4000,
     sense_sets=("semeval2007",),
-    held_out_tokens=1 << 16,  # text is read in windows of so many
+    held_out_tokens=1 << 16,  # text is read in windows of this many
     indexed_words=100_000,
 )
 CPU = ReportBudget(

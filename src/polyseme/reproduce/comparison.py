@@ -1,4 +1,4 @@
-"""Scores of several seeds as people write them, and whether one is better than another."""
+"""Scores over several seeds: how they are written, and whether one is better than another."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from statistics import fmean, stdev
 from typing import Any, Literal
 
 NONE = "–"
-#: "even" and "close" are differences that count for nothing, "equal" is none at all.
+#: "even" and "close" are differences too small to count, "equal" is no difference at all.
 Verdict = Literal["yes", "no", "even", "close", "equal"]
-#: Two seeds may differ by so much: the standard deviation over seeds is about 0.6 for NER, where there are three.
+#: By how much two seeds may differ: the standard deviation over the three seeds of NER is about 0.6.
 POINT = 1.0
 
 
 def row_of(figures: Mapping[str, Any], task: str) -> Mapping[str, Any]:
-    """The figures of a task; nothing for one that was skipped or is not there."""
+    """The figures of a task; empty if it was skipped or is missing."""
     row: Mapping[str, Any] = figures.get(task) or {}
     return {} if "missing" in row else row
 
@@ -25,7 +25,7 @@ def done(runs: Any) -> list[Mapping[str, Any]]:
 
 
 def scores(runs: Any, split: str = "dev") -> list[float]:
-    """Of each run on a split; a run that was not scored there has none."""
+    """The score of each run that was scored on the split."""
     if split == "dev":
         return [run["score"] for run in done(runs)]
     return [run[split]["score"] for run in done(runs) if split in run]
@@ -36,12 +36,12 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def means_of(rows: Sequence[Sequence[float]]) -> list[float]:
-    """Of each column."""
+    """The mean of each column."""
     return [fmean(column) for column in zip(*rows, strict=True)]
 
 
 def standard_deviation(values: Sequence[float]) -> float | None:
-    """Of two values at least."""
+    """The standard deviation, if there are at least two values."""
     return stdev(values) if len(values) > 1 else None
 
 
@@ -58,10 +58,10 @@ def plain(value: float | None, digits: int = 1) -> str:
 
 
 def is_better(first: Sequence[float], second: Sequence[float]) -> Verdict | None:
-    """Whether the first scores more; None if it is open.
+    """Whether the first scores are higher; None if unknown.
 
-    "even" where the seeds of one side differ by more than both means do; "close" where a side has one seed, so that
-    nobody knows how far its seeds differ, and the means are within a point.
+    "even" if the seeds of one side differ by more than the two means; "close" if a side has only one seed, so that its
+    spread is unknown, and the means are within a point.
     """
     if not first or not second:
         return None
@@ -76,7 +76,7 @@ def is_better(first: Sequence[float], second: Sequence[float]) -> Verdict | None
 
 
 def compare(claim: str, pairs: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> str | None:
-    """A claim that the first scores of every pair are higher, for which rows it holds, and where one seed says so."""
+    """A claim that the first scores of each pair are higher: for which rows it holds, and which have one seed."""
     verdicts = {name: is_better(*pair) for name, pair in pairs.items()}
     decided = (name for name, verdict in verdicts.items() if verdict in ("yes", "no"))
     return tally(claim, verdicts, one_seed=[name for name in decided if any(len(side) == 1 for side in pairs[name])])
@@ -89,7 +89,7 @@ def tally(
     even: str = "within the spread of the seeds",
     one_seed: Collection[str] = (),
 ) -> str | None:
-    """A claim of the paper, and for which of our rows it holds; None where there is nothing to say yet."""
+    """A claim of the paper, and for which of our rows it holds; None if there is nothing to say yet."""
     judged = {name: verdict for name, verdict in found.items() if verdict is not None}
     if not judged:
         return None
@@ -109,7 +109,7 @@ def tally(
 
 
 def finding(claim: str, difference: float | None) -> str | None:
-    """A claim that one figure is higher than another, and by how much it is here; None where one is not there."""
+    """A claim that one figure is higher than another, and our difference; None if one is missing."""
     if difference is None:
         return None
     return f"{claim}: {'equal here' if round(difference, 1) == 0 else f'here {signed(difference)}'}."
@@ -121,7 +121,7 @@ def signed(difference: float) -> str:
 
 
 def absent(figures: Mapping[str, Any], titles: Mapping[str, str]) -> list[str]:
-    """Lines for the rows that were skipped, and for runs that failed."""
+    """Lines about rows that were skipped, and about runs that failed."""
     lines = []
     for name, row in figures.items():
         if isinstance(row, Mapping) and "missing" in row:
@@ -132,7 +132,7 @@ def absent(figures: Mapping[str, Any], titles: Mapping[str, str]) -> list[str]:
 
 
 def failures(tree: Any) -> list[str]:
-    """The sentences of what failed, anywhere in a tree of figures."""
+    """The messages of all failures in a tree of figures."""
     if isinstance(tree, Mapping):
         if isinstance(tree.get("failed"), str):
             return [tree["failed"]]

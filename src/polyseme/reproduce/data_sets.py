@@ -1,4 +1,4 @@
-"""Where the data sets lie below one folder; what is not there is said with what was looked for."""
+"""Where data sets are in the data folder; for missing ones, a message says what was looked for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polyseme.tasks.data_files import DataFiles, find_data
 from polyseme.tasks.definition import find_task
 from polyseme.text.lines import without_compression
 
-#: Folders of each task, the paper's own set first; each has files named train, dev and perhaps test.
+#: Folders of each task, the paper's data set first; each has files named train, dev and perhaps test.
 TASKS = {
     "squad": ("squad",),
     "snli": ("snli",),
@@ -21,7 +21,7 @@ TASKS = {
     "sst": ("sst",),
     "pos": ("pos/en_ewt",),
 }
-#: Treebanks of each language; the English one has the tags of the Penn Treebank too.
+#: Treebanks of each language; the English one also has Penn Treebank tags.
 TREEBANKS = {
     "en": ("pos/en_ewt",),
     "ko": ("pos/ko_gsd",),
@@ -29,7 +29,7 @@ TREEBANKS = {
 }
 SENSES = "wsd"  #: semcor, the sets and index.sense, anywhere below
 HELD_OUT = "corpora/en/enwiki-heldout.txt"
-#: Text whose words are neighbours, read until there is enough of it.
+#: Text to search for neighbours, read until there is enough.
 TEXTS = (HELD_OUT, "corpora/en/en-everyday.txt", "corpora/en/en-novels.txt")
 
 
@@ -43,13 +43,13 @@ def find_treebank(data: Path, lang: str) -> tuple[str, DataFiles] | Missing:
 
 
 def find_texts(data: Path, names: tuple[str, ...]) -> list[Path] | Missing:
-    """The files that are there, compressed or not."""
+    """The files that exist, compressed or not."""
     found = [path for name in names if (path := _file(data / name)) is not None]
     return found or Missing(f"looked for {' or '.join(names)} (or .xz, .gz, .zst) in the data folder")
 
 
 def find_senses(data: Path, sets: tuple[str, ...]) -> Path | Missing:
-    """The folder of the annotated senses, if all files are there."""
+    """The folder with the annotated senses, if all its files exist."""
     folder = data / SENSES
     names = [f"{name}.{end}" for name in ("semcor", *sets) for end in ("data.xml", "gold.key.txt")]
     absent = [name for name in (*names, "index.sense") if not any(folder.rglob(f"{name}*"))]
@@ -57,20 +57,20 @@ def find_senses(data: Path, sets: tuple[str, ...]) -> Path | Missing:
 
 
 def files_below(folder: Path, sets: tuple[str, ...]) -> list[Path]:
-    """The files that scores of senses depend on."""
+    """The files that word-sense scores depend on."""
     stems = (*(f"{name}." for name in ("semcor", *sets)), "index.sense")
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.name.startswith(stems))
 
 
 def _first(data: Path, folders: tuple[str, ...], find: Callable[[Path], DataFiles]) -> tuple[str, DataFiles] | Missing:
-    """The first folder that has its files; what the first one lacks if none has them."""
+    """The first folder with all its files; if there is none, what the first one lacks."""
     problems = []
     for name in folders:
         if (data / name).is_dir():
             try:
                 return name, find(data / name)
             except InputError as error:
-                problems.append(str(error).replace(str(data / name), name))  # a report has no paths of its machine
+                problems.append(str(error).replace(str(data / name), name))  # reports contain no paths of this machine
     looked_for = f"looked for the folder {' or '.join(folders)} with files named train and dev in the data folder"
     return Missing(problems[0] if problems else looked_for)
 

@@ -1,7 +1,7 @@
-"""A report as data: sections of paragraphs, tables, pictures and notes; then as Markdown, or as HTML.
+"""A report as data (sections of paragraphs, tables, pictures and notes), and its rendering as Markdown and HTML.
 
-The pictures of Markdown lie beside it. The HTML is one file that needs nothing else: pictures are embedded, there is no
-script and no network.
+Markdown has its pictures beside it. The HTML is one self-contained file: pictures are embedded, and there is no script
+and no network.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from html import escape
 
 from polyseme.reproduce.measurement import slug
 
-#: Columns whose heads begin so hold figures of the paper.
+#: Columns whose headings begin with this hold figures of the paper.
 PAPER = "paper: "
 STYLE = """
 :root { --ink: #222; --faint: #5f5f5f; --line: #e2e2e2; --paper: #fff; --theirs: #f3f6fa; }
@@ -40,20 +40,20 @@ figure { margin: 1.2rem 0; } img { max-width: 100%; height: auto; display: block
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Plain text in cells; numbers stand to the right."""
+    """Cells are plain text; numbers are aligned right."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
     def is_numeric(self, column: int) -> bool:
-        """Whether a column holds numbers, and nothing or a dash for none."""
+        """Whether a column holds only numbers, empty cells and dashes."""
         cells = [row[column].lstrip("+-–") for row in self.rows]
         return any(cells) and all(cell[:1].isdigit() for cell in cells if cell)
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An SVG, and what it shows, for those who do not see it."""
+    """An SVG and its alternative text."""
 
     name: str
     text: str
@@ -62,7 +62,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Sentences, one under the other."""
+    """Sentences, shown as a list."""
 
     lines: Sequence[str]
 
@@ -72,21 +72,21 @@ Block = str | Table | Picture | Notes
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading and the blocks under it."""
 
     title: str
     blocks: Sequence[Block]
 
 
 def section_of(title: str, lead: str, blocks: Sequence[Block], notes: Sequence[str | None]) -> Section:
-    """What a part is about, its tables and pictures, and below them the notes that there are."""
+    """A section: what a part is about, its tables and pictures, and below them its notes, if any."""
     lines = [line for line in notes if line]
     return Section(title, [lead, *blocks, *([Notes(lines)] if lines else [])])
 
 
 @dataclass(frozen=True, slots=True)
 class ReportDocument:
-    """In paragraphs and notes `backticks` are code; everything else is plain text."""
+    """In paragraphs and notes, `backticks` mark code; everything else is plain text."""
 
     title: str
     sections: Sequence[Section]
@@ -120,7 +120,7 @@ def _markdown_table(table: Table) -> str:
 
 
 def _plain(cell: str) -> str:
-    """Text of a corpus must not become markup."""
+    """Escape a cell, so that text of a corpus does not become markup."""
     return re.sub(r"([\\`*_<>|\[\]])", r"\\\1", cell.replace("\n", " "))
 
 
@@ -180,7 +180,7 @@ def _class(kind: str) -> str:
 
 
 def _head(cell: str) -> str:
-    """The paper's columns say so in a line of its own."""
+    """A heading; for the paper's columns, with "paper" on its own line."""
     if cell.startswith(PAPER):
         return f"<small>paper</small>{escape(cell.removeprefix(PAPER))}"
     return escape(cell)

@@ -60,7 +60,7 @@ def section(figures: Figures) -> Section:
 
 
 def _all_data(task: str, row: Figures) -> str | None:
-    """How many examples 100 % are, beside those of the paper's set where it is known."""
+    """How many examples 100 % are, with those of the paper's data set if known."""
     runs = done(row["baseline"][-1]["runs"]) + done(row["elmo"][-1]["runs"])
     if not runs or row["baseline"][-1]["share"] < 1:
         return None
@@ -69,7 +69,7 @@ def _all_data(task: str, row: Figures) -> str | None:
 
 
 def _enough_data(title: str, row: Figures) -> str | None:
-    """The smallest share with which ELMo reaches the baseline with everything; None until every share is run."""
+    """The smallest share with which ELMo reaches the baseline on all data; None until every share has been run."""
     whole = scores(row["baseline"][-1]["runs"])
     reached_by = [(one["share"], scores(one["runs"])) for one in row["elmo"]]
     if not whole or not all(found for _, found in reached_by):
@@ -85,7 +85,7 @@ def _enough_data(title: str, row: Figures) -> str | None:
 
 
 def _enough_epochs(title: str, row: Figures) -> str | None:
-    """The epoch after which ELMo is as good as the baseline at its best, both on all data."""
+    """The epoch after which ELMo matches the baseline's best score, both on all data."""
     baseline, elmo = (done(row[name][-1]["runs"]) for name in ("baseline", "elmo"))
     if not baseline or not elmo:
         return None

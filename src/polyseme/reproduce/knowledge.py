@@ -1,4 +1,4 @@
-"""What vectors know without any training of theirs: perplexity, parts of speech, senses; each as figures for JSON."""
+"""What frozen models and vectors know: perplexity, parts of speech, word senses; each as figures for JSON."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from polyseme.tasks.treebank import MostFrequentTag, TagColumn, TaggedSentence, 
 from polyseme.text.readers import read_documents
 
 Figures = dict[str, Any]
-#: By the name of the split: train, dev and, where it may be read, test.
+#: Sentences by split: train, dev and, if it may be read, test.
 Splits = Mapping[str, Sequence[TaggedSentence] | None]
 
 
 def language_model_digest(stored: StoredModel) -> str:
-    """Of everything that a perplexity depends on: the biLM, the softmax and its words."""
+    """A digest of everything that a perplexity depends on: the biLM, the softmax and its words."""
     made = hashlib.sha256(stored.fingerprint().encode())
     if stored.softmax is not None and stored.vocabulary is not None:
         made.update("\n".join(stored.vocabulary.words).encode("utf-8", "surrogatepass"))
@@ -46,7 +46,7 @@ def language_model_digest(stored: StoredModel) -> str:
 def measure_likelihood(
     stored: StoredModel, path: Path, *, state: State = "reset", lang: str | None = None, most: int | None = None
 ) -> Likelihood:
-    """Of a file's documents, or of the first ones with about ``most`` tokens."""
+    """The likelihood of a file's documents, or of the first ones, about ``most`` tokens."""
 
     def measure(run: Runner) -> Likelihood:
         total = Likelihood()
@@ -68,7 +68,7 @@ def measure_likelihood(
 def read_splits(
     files: DataFiles, column: TagColumn, *, test: bool, most: int | None = None
 ) -> dict[str, list[TaggedSentence] | None]:
-    """The sentences of a treebank; of train at most so many, from its beginning."""
+    """The sentences of a treebank; of train, at most the first ``most``."""
     return {
         "train": read_treebank(files.train, column)[:most],
         "dev": read_treebank(files.dev, column),
@@ -81,12 +81,12 @@ def tokens_of(splits: Splits) -> Iterator[tuple[str, ...]]:
 
 
 def measure_probe(vectors: FrozenVectors, splits: Splits, choices: ProbeChoices | None = None) -> Figures:
-    """A linear probe on every layer; shares of the tokens that get their tag."""
+    """A linear probe on every layer: the share of tokens that get the right tag."""
     return asdict(probe_tags(vectors, splits["train"] or [], splits["dev"] or [], splits["test"], choices))
 
 
 def measure_most_frequent_tag(splits: Splits) -> Figures:
-    """What one knows of a word without its context."""
+    """The baseline of each word's most frequent tag, which ignores context."""
     baseline, test = MostFrequentTag(splits["train"] or []), splits["test"]
     return {"dev": baseline.accuracy(splits["dev"] or []), "test": None if test is None else baseline.accuracy(test)}
 
@@ -94,7 +94,7 @@ def measure_most_frequent_tag(splits: Splits) -> Figures:
 def measure_word_senses(
     vectors: FrozenVectors, folder: Path, sets: Sequence[str], most: int | None = None
 ) -> dict[str, Figures]:
-    """F1 of the nearest sense in each layer and of the first sense, by set, and over all if they are several."""
+    """F1 of the nearest sense in each layer and of the first sense, by set, and over all if there are several."""
     semcor = islice(read_sense_sentences(find_sense_files(folder, "semcor")[0]), most)
     with working("reading SemCor", sum(len(sentence.tokens) for sentence in semcor)) as work:
         found: dict[str, SenseScore] = evaluate_senses(
@@ -110,13 +110,13 @@ def measure_word_senses(
 
 
 def sense_tokens(folder: Path, sets: Sequence[str]) -> Iterator[list[str]]:
-    """The sentences of SemCor and of some sets, for vectors that are looked up by word."""
+    """The sentences of SemCor and of the sets, for vectors that are looked up by word."""
     for name in ("semcor", *sets):
         yield from (sentence.tokens for sentence in read_sense_sentences(find_sense_files(folder, name)[0]))
 
 
 def measure_ambiguous_words(elmo: Elmo, lang: str) -> Figures:
-    """How far apart the senses of the words of senses.tsv are in each layer, and how well they are told apart."""
+    """How far apart the senses of the words in senses.tsv are in each layer, and how well they are distinguished."""
     reports = tell_apart(elmo, read_senses(lang=lang))
     return {"words": len(reports[0].words), "layers": [_layer(report) for report in reports]}
 

@@ -1,4 +1,4 @@
-"""A measurement and its memory: what was measured with the same model, data and choices is not measured again.
+"""Measurements and a cache of their results: nothing is measured twice with the same model, data and choices.
 
 SHELF/NAME-DIGEST.json    {"settings": all that the result depends on, "result": …, "seconds": …}
 """
@@ -18,7 +18,7 @@ from polyseme.jobs.manifests import digest, told, write_json
 from polyseme.tasks.training import TaskWatch
 
 Result = dict[str, Any]
-#: Measurements where their results will stand: dicts and lists of them, with plain values between.
+#: Nested dicts and lists with measurements where their results will be, and plain values.
 Tree = Any
 
 
@@ -26,11 +26,11 @@ Tree = Any
 class Measurement:
     """One computation, and all that its result depends on."""
 
-    title: str  #: for people, and for the name of its file
+    title: str  #: shown to people, and part of its file name
     settings: Mapping[str, Any]  #: JSON; two measurements with the same settings have the same result
     measure: Callable[[TaskWatch], Result] = field(compare=False)
-    group: str  #: those of one group are slow or quick together
-    seconds: float  #: that it should take on two cores, roughly
+    group: str  #: measurements of one group share a pace on a machine
+    seconds: float  #: expected time on two cores, roughly
 
     @property
     def digest(self) -> str:
@@ -43,7 +43,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """In the place of a measurement that cannot be made here."""
+    """Takes the place of a measurement that cannot be made here."""
 
     reason: str  #: what was looked for
 
@@ -60,14 +60,14 @@ class Awaited:
 
 
 class Shelf:
-    """The results in a folder. A measurement that failed is not kept, so it is tried again the next time."""
+    """The results in a folder. A failed measurement is not stored, so it is tried again next time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.failures: dict[str, str] = {}  # of this sitting: digest → sentence
+        self.failures: dict[str, str] = {}  # in this session: digest → message
 
     def record(self, measurement: Measurement) -> Result | None:
-        """What is written of a measurement, or None; a file that was damaged is as if it were not there."""
+        """The stored record of a measurement, or None; a damaged file counts as missing."""
         try:
             found = json.loads(self._path(measurement).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -75,11 +75,11 @@ class Shelf:
         return found if _is_record(found) and found["settings"] == told(measurement.settings) else None
 
     def take(self, measurement: Measurement, watch: TaskWatch) -> Result:
-        """The result, measured now if it has not been measured yet."""
+        """The stored result of a measurement, which is measured now if there is none."""
         if (record := self.record(measurement)) is None:
             began = time.monotonic()
             result = measurement.measure(watch)
-            seconds = result.get("seconds", round(time.monotonic() - began, 1))  # over all sittings, where it is known
+            seconds = result.get("seconds", round(time.monotonic() - began, 1))  # including earlier sessions, if known
             record = {"settings": told(measurement.settings), "result": result, "seconds": seconds}
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self._path(measurement), record)
@@ -87,7 +87,7 @@ class Shelf:
         return taken
 
     def try_to_take(self, measurement: Measurement, watch: TaskWatch) -> str | None:
-        """The same; None, or the sentence that says why it could not be measured."""
+        """The same, but returns None, or a message that says why it could not be measured."""
         try:
             self.take(measurement, watch)
         except PolysemeError as error:
@@ -96,7 +96,7 @@ class Shelf:
         return None
 
     def filled(self, tree: Tree) -> Any:
-        """A tree with results in the place of measurements: None where there is none yet."""
+        """The tree with results in place of measurements, None if there is no result yet."""
         if isinstance(tree, Measurement):
             if tree.digest in self.failures:
                 return {"failed": self.failures[tree.digest]}
@@ -132,7 +132,7 @@ def slug(title: str) -> str:
 
 
 def _is_record(found: Any) -> TypeGuard[Result]:
-    """Whether it is what `take` writes."""
+    """Whether it has the form that `take` writes."""
     if not isinstance(found, dict) or not {"settings", "result", "seconds"} <= found.keys():
         return False
     return isinstance(found["result"], dict) and isinstance(found["seconds"], int | float)

@@ -1,4 +1,4 @@
-"""Table 4: the nearest neighbours of a word that has one vector everywhere, and of a word in its sentence."""
+"""Table 4: the nearest neighbours of a word by its static vector, and of a word in its sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from polyseme.lm.places import find_place
 from polyseme.tasks.vectors.static import load_static
 from polyseme.text.readers import read_documents
 
-#: A word of the paper and two of ours, each in two senses.
+#: A word from the paper and two of ours, each in two senses.
 QUESTIONS = (
     "The shortstop made a spectacular [play] on a ground ball.",
     "She signed to do a Broadway [play] for three months.",
@@ -37,10 +37,10 @@ PLACES, SAME_WORD_PLACES = 3, 2
 def measure_neighbours(
     elmo: Elmo, files: Sequence[Path], questions: Sequence[str], static: str, words: int, work: Path
 ) -> dict[str, Any]:
-    """The first ``words`` words of some files are indexed by the last layer, and asked.
+    """Index the first ``words`` words of the files by the last layer, and search the index.
 
-    The index of a million words is larger than many a memory: it grows in the folder ``work``, which is deleted when
-    the answers are there. Stopped before, the same call goes on with it.
+    The index of a million words may not fit into memory: it is built in the folder ``work``, which is deleted at the
+    end. If it was stopped, the same call continues it.
     """
     texts, used = first_texts(files, words)
     found = {"texts": used, **_ask(_index(elmo, texts, work), elmo, texts, questions, static)}
@@ -49,11 +49,11 @@ def measure_neighbours(
 
 
 def _index(elmo: Elmo, texts: Sequence[str], work: Path) -> Index:
-    """An index of these texts by this model, begun or gone on with; one of others does not stand in its way."""
+    """An index of these texts by this model, new or continued; an index of anything else is replaced."""
     if not any(text.strip() for text in texts):
         return Index.in_memory(elmo, [], layers="top")
     work.mkdir(parents=True, exist_ok=True)
-    path = work.resolve() / "texts.jsonl"  # an index knows its input by name too
+    path = work.resolve() / "texts.jsonl"  # the path of the input is part of an index's identity
     content = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
     with replace_when_complete(path) as file:
         file.write(content)
@@ -73,7 +73,7 @@ def _ask(index: Index, elmo: Elmo, texts: Sequence[str], questions: Sequence[str
 
 
 def _answers(index: Index, question: str) -> dict[str, Any]:
-    """The nearest places of any word, and of the word itself."""
+    """The nearest places of any word, and those of the same word."""
     return {
         "question": question,
         "any_word": _places(index.neighbours(question, by="word", k=PLACES)),
@@ -86,7 +86,7 @@ def _places(found: Sequence[Neighbour]) -> list[dict[str, Any]]:
 
 
 def first_texts(files: Sequence[Path], words: int) -> tuple[list[str], list[str]]:
-    """Documents from the beginning, until they have so many words; and the names of the files that they are from."""
+    """The first documents with ``words`` words in all, and the names of their files."""
     texts, used = list[str](), list[str]()
     for path in files:
         for document in read_documents([path]):
@@ -100,7 +100,7 @@ def first_texts(files: Sequence[Path], words: int) -> tuple[list[str], list[str]
 
 
 def static_neighbours(words: Sequence[str], texts: Sequence[str], static: str) -> dict[str, list[tuple[str, float]]]:
-    """For each word that has a vector, the words of some texts whose vectors are nearest to it."""
+    """For each word that has a vector, the words of the texts with the nearest vectors."""
     known = {found.lower() for text in texts for found in re.findall(r"[^\W\d_]+", text)}
     vectors = load_static(static, known | set(words))
     names = {row: name for name, row in vectors.rows.items()}

@@ -1,14 +1,14 @@
-"""The figures of the paper (Peters et al., 2018), to stand beside ours; what tasks, languages and layers are called."""
+"""The figures of the paper (Peters et al., 2018), to compare with ours; names of tasks, languages and layers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 SETS = "The paper has SQuAD v1.1, all of SNLI, OntoNotes 5 (SRL, coreference), CoNLL-2003 (NER) and SST-5."
-#: Training examples of these sets, of those that are released as they were: questions, and pairs with a label.
+#: Training examples of the data sets released in their original form: questions, and labelled pairs.
 TRAINED_ON = {"squad": 87_599, "snli": 549_367}
 TITLES = {"squad": "SQuAD", "snli": "SNLI", "srl": "SRL", "coref": "Coref", "ner": "NER", "sst": "SST-5"}
-#: What a task is trained on, one by one.
+#: What the training examples of a task are called.
 EXAMPLES = {
     "squad": "questions",
     "snli": "pairs",
@@ -30,7 +30,7 @@ class Gain:
     elmo: float
     spread: float | None
     absolute: float
-    relative: float  #: of the baseline's error
+    relative: float  #: reduction of the baseline's error
 
 
 TABLE_1 = {
@@ -72,7 +72,7 @@ TAGS = {
     "biLM, layer 1": 97.3,
     "biLM, layer 2": 96.8,
 }
-#: Of the biLM of the paper on the 1 Billion Word Benchmark, the average of both directions.
+#: Perplexity of the paper's biLM on the 1 Billion Word Benchmark, average of both directions.
 PERPLEXITY = 39.7
 
 

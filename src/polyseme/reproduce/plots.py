@@ -1,6 +1,6 @@
-"""The figures as SVG, drawn from the JSON alone: the same figures give the same bytes.
+"""The figures as SVG, drawn from the JSON alone: equal figures give equal bytes.
 
-Colours are Okabe and Ito's, which everyone tells apart; lines differ in dashes and marks too.
+Colours are Okabe and Ito's, which colour-blind people can distinguish; lines also differ in dashes and marks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from polyseme.reproduce.paper import LANGUAGES, TITLES, layer_title
 
 BLUE, VERMILION, GREEN, INK, FAINT = "#0072B2", "#D55E00", "#009E73", "#333333", "#767676"
 LINES = ((VERMILION, "o", "-"), (BLUE, "s", "--"), (GREEN, "^", ":"))
-#: Text as shapes: a picture looks the same everywhere. No date and no random names: it is the same file every time.
+#: Text is drawn as shapes, so it looks the same everywhere. No date and no random names, so files are reproducible.
 STYLE = {
     "svg.fonttype": "path",
     "svg.hashsalt": "polyseme",
@@ -31,7 +31,7 @@ STYLE = {
     "axes.spines.right": False,
 }
 SAMPLES = (("elmo", "with ELMo"), ("baseline", "baseline"))
-#: Of lines across a picture.
+#: The style of lines across a plot.
 THIN = {"linewidth": 0.8, "alpha": 0.7}
 USES = (("same", "same sense"), ("cross", "two senses"))
 
@@ -106,7 +106,7 @@ def draw_senses(layers: Sequence[Mapping[str, float]]) -> Picture:
 
 
 def draw_tags(rows: Mapping[str, Any]) -> Picture:
-    """Accuracy of the probe, layer by layer; a line across for what the most frequent tag of a word reaches."""
+    """Accuracy of the probe, layer by layer; a horizontal line shows the most frequent tag of a word."""
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -125,7 +125,7 @@ def draw_tags(rows: Mapping[str, Any]) -> Picture:
 
 
 def _line(axes: Any, points: Sequence[tuple[float, Sequence[float]]], **look: Any) -> None:
-    """Means, with bars of the standard deviation where there are several; one alone has no bar, not one of length 0."""
+    """Means, with error bars (standard deviation) where there are several values; a single value gets no bar."""
     axes.errorbar([x for x, _ in points], [fmean(values) for _, values in points], **look)
     several = [(x, fmean(values), stdev(values)) for x, values in points if len(values) > 1]
     if several:

@@ -1,15 +1,15 @@
-"""One protocol for both arms, the baseline and ELMo: the same grid, the same trials, then training until dev says stop.
+"""One protocol for both arms, the baseline and ELMo: the same grid, the same trials, then training with early stopping.
 
     1. TRIALS     every point of GRID, for each arm, on TRIAL_SHARE of the training data, one seed, scored on dev
-    2. CHOICE     of each arm the best trial; of equals the first
+    2. CHOICE     the best trial of each arm; of equals, the first
     3. RUNS       that choice on all the data (SHARES) with every seed, until dev has not improved for PATIENCE epochs
     4. TEST       read once, by the runs; p by a paired bootstrap over its items
 
-docs/tasks.md says why. What a preset holds beside the grid (sizes, rates, batches) is the same in both arms.
+docs/tasks.md says why. Everything else in a preset (sizes, rates, batches) is the same in both arms.
 
-The paired bootstrap (Efron; Koehn, 2004) draws the items of the test set anew two thousand times, with replacement, the
-same for both models; p is how often the second one is not better then, counting one draw more, so that it is never 0.
-With several seeds a model's score is their mean.
+The paired bootstrap (Efron; Koehn, 2004) resamples the items of the test set two thousand times, with replacement and
+equally for both models; p is how often the second model is not better, with one added to both counts, so that it is
+never 0. With several seeds, a model's score is their mean.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.definition import find_task
 from polyseme.tasks.inputs import Where
 
-#: What is tried, for both arms of every task.
+#: The values tried for both arms of every task.
 GRID: Mapping[str, tuple[Any, ...]] = {
     "network.dropout": (0.2, 0.5),
     "inputs.characters": (50, 128),
@@ -36,13 +36,13 @@ GRID: Mapping[str, tuple[Any, ...]] = {
 }
 TRIAL_SHARE = 0.2
 TRIAL_SEED = 0
-#: Shares of the training data, where all of it would take too long: SQuAD's is one of its paragraphs.
+#: Shares of the training data, for tasks where all of it would take too long; for SQuAD, a share of the paragraphs.
 SHARES: Mapping[str, float] = {"squad": 0.1, "srl": 0.5}
-#: Epochs that no run should reach: dev ends them. A trial has smaller epochs, and as many.
+#: A limit of epochs that no run should reach, since early stopping ends it first. Trials have the same limit.
 LONGEST = 100
 PATIENCE = 5
 HALVE_AFTER = 2
-#: Seeds of the two arms of Table 1; of the other rows of Tables 2 and 3.
+#: Number of seeds for the two arms of Table 1, and for the other rows of Tables 2 and 3.
 TABLE_1_SEEDS, TABLE_2_SEEDS = 3, 2
 
 Choice = Mapping[str, Any]
@@ -54,7 +54,7 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True)
 class Arm:
-    """A task with ELMo, or without it; ``where`` is as the paper has it."""
+    """A task with ELMo or without it; ``where`` ELMo enters is as in the paper."""
 
     task: str
     where: Where
@@ -70,19 +70,19 @@ def trials() -> list[Choice]:
 
 
 def until_dev_says_stop() -> Choice:
-    """What all trials and runs have in common."""
+    """The settings that all trials and runs share."""
     return {"training.epochs": LONGEST, "training.patience": PATIENCE, "training.halve_after": HALVE_AFTER}
 
 
 def shared(task: str, preset: str, part: float = 1.0) -> Choice:
-    """The share of its data that a task is trained on; SQuAD has one of its paragraphs, which a biLM reads whole."""
+    """The share of its data that a task is trained on; for SQuAD, of its paragraphs, each read once by the biLM."""
     sizes = find_task(task).presets[preset].network
     name = "network.paragraphs" if hasattr(sizes, "paragraphs") else "training.share"
     return {name: part * SHARES.get(task, 1.0)}
 
 
 def trial(arm: Arm, choice: Choice, data: DataFiles, conditions: Conditions) -> Measurement:
-    """One point of the grid, on a part of what the runs are trained on."""
+    """One point of the grid, on a part of the data that the runs are trained on."""
     share = shared(arm.task, conditions.preset, TRIAL_SHARE)
     changes = {**conditions.changes, **until_dev_says_stop(), **share, **choice}
     seconds = conditions.seconds * TRIAL_SHARE
@@ -102,16 +102,16 @@ def chosen(tried: Sequence[Measurement], shelf: Shelf) -> Choice | None:
 
 
 def best(choices: Sequence[Choice], scores: Sequence[float]) -> Choice:
-    """The choice with the best score on dev; of equals the first."""
+    """The choice with the best score on dev; of equals, the first."""
     return choices[max(range(len(choices)), key=lambda number: (scores[number], -number))]
 
 
 def runs(
     run: TaskRun, choice: Choice, data: DataFiles, conditions: Conditions, *, seeds: int, judged: bool = True
 ) -> Iterator[Measurement]:
-    """A row of a table: the choice of its arm on all its data, a run for each seed.
+    """A row of a table: the arm's choice trained on all its data, with one run for each seed.
 
-    ``judged`` runs meet the test set; where there is none, as for SQuAD, dev takes its place.
+    ``judged`` runs are scored on the test set; if there is none, as for SQuAD, on dev instead.
     """
     changes = {**conditions.changes, **until_dev_says_stop(), **shared(run.task, conditions.preset), **choice}
     test = (data.test or data.dev) if judged else None
@@ -120,7 +120,7 @@ def runs(
 
 
 def significance(task: str, baseline: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> float:
-    """p of results that hold the tallies of their test items."""
+    """p for results that include the tallies of their test items."""
     sides = [[np.array(result["test"]["tallies"], float).T for result in side] for side in (baseline, other)]
     return paired_bootstrap(sides[0], sides[1], find_task(task).from_tallies)
 
@@ -128,7 +128,7 @@ def significance(task: str, baseline: Sequence[Mapping[str, Any]], other: Sequen
 def paired_bootstrap(
     baseline: Sequence[Floats], other: Sequence[Floats], metric: Callable[[Floats], Floats], *, seed: int = 0
 ) -> float:
-    """Tallies of each seed [items, K] of both models, and what makes a metric of their sums → p."""
+    """The tallies [items, K] of both models for each seed, and the function from sums to the metric → p."""
     items = len(baseline[0])
     if any(len(tallies) != items for tallies in (*baseline, *other)):
         raise ValueError("both models must have answered the same items")

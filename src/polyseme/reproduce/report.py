@@ -1,7 +1,7 @@
-"""The report: results as JSON → HTML with everything in it, Markdown with its pictures beside it.
+"""The report: results as JSON → self-contained HTML, and Markdown with its pictures beside it.
 
-reproduction.json holds all figures of a report, what they belong to, and what was asked for them. The last section says
-how a report is made: what to type, what it costs, where data are looked for.
+reproduction.json holds all figures of a report, what they were measured with, and the questions asked. The last section
+explains how to make a report: what to type, how long it takes, where data are looked for.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def render(path: Path, out: Path) -> list[Path]:
     results = read_results(path)
     try:
         document = report(results)
-    except (LookupError, AttributeError, TypeError, ValueError) as error:  # JSON, but not of our making
+    except (LookupError, AttributeError, TypeError, ValueError) as error:  # JSON, but not written by us
         raise InputError(
             f"{path} is damaged: its figures are not in the form that polyseme reproduce writes"
         ) from error
@@ -65,7 +65,7 @@ def render(path: Path, out: Path) -> list[Path]:
 
 
 def write_report(results: Results, document: ReportDocument, folder: Path) -> list[Path]:
-    """The results, and the report on them as a page and as Markdown with its pictures, in a folder."""
+    """Write the results to a folder, with the report as HTML and as Markdown with its pictures."""
     write_json(folder / RESULTS, results)
     _write(folder / HTML, to_html(document).encode("utf-8", "replace"))
     return [folder / HTML, *write_markdown(document, folder / MARKDOWN), folder / RESULTS]
@@ -80,7 +80,7 @@ def write_markdown(document: ReportDocument, path: Path) -> list[Path]:
 
 
 def report(results: Results) -> ReportDocument:
-    """Every part, whether it was run or not."""
+    """The report on all parts, whether they were run or not."""
     parts: Mapping[str, Any] = results.get("parts", {})
     sections = {name: _shown(part, parts.get(name, {})) for name, part in PARTS.items()}
     unfinished = [section.title for name, section in sections.items() if not _is_done(parts.get(name, {}))]
@@ -92,7 +92,7 @@ def _is_done(found: Results) -> bool:
 
 
 def _shown(part: Part, found: Results) -> Section:
-    """A part, and how much of it was done."""
+    """The section of a part, with how much of it is done."""
     section = part.section(found.get("figures") or {})
     if _is_done(found):
         return section
@@ -103,7 +103,7 @@ def _shown(part: Part, found: Results) -> Section:
 
 
 def _about(results: Results, unfinished: Sequence[str]) -> Section:
-    """What was run, with which model, and what was not; parts go by their titles."""
+    """What was run, with which model, and what was not; parts are named by their titles."""
     lines = [
         'The tables and figures of "Deep contextualized word representations" (Peters et al., 2018), measured by '
         "`polyseme reproduce`, next to the paper's figures. The notes state for which rows the paper's claims hold.",
@@ -111,7 +111,7 @@ def _about(results: Results, unfinished: Sequence[str]) -> Section:
     model, budget = results.get("model"), results.get("budget")
     if model is None or budget is None:
         return Section("What was run", [*lines, "Nothing has been run yet: every figure below is the paper's."])
-    about = results.get("budget_about") or BUDGETS[budget].about  # a budget may be another by now
+    about = results.get("budget_about") or BUDGETS[budget].about  # the budget may have changed since
     seen = f", {model['tokens_seen'] / 1e6:,.0f} million tokens seen in training" if model["tokens_seen"] else ""
     lines += [
         f"Model: {model['name']}, {model['layers']} LSTM layers of {model['width']} numbers{seen} (fingerprint "
@@ -149,14 +149,14 @@ def guide() -> Section:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The choices of earlier sittings that a report keeps until others are given."""
+    """Choices from earlier sessions that a report keeps until others are given."""
 
-    questions: tuple[str, ...] = ()  #: of Table 4
+    questions: tuple[str, ...] = ()  #: for Table 4
     cove: str | None = None  #: digest of CoVe's weights
 
     @classmethod
     def before(cls, folder: Path) -> Asked:
-        """What the report in a folder was made with; nothing where there is none."""
+        """What the report in a folder was made with; empty if there is none."""
         path = folder / RESULTS
         if not path.exists():
             return cls()
@@ -182,9 +182,9 @@ def read_results(path: Path) -> dict[str, Any]:
 
 
 def belongings(results: Results) -> dict[str, Any]:
-    """What tells reports apart: figures that differ in one of these never stand in one.
+    """What figures in one report have in common: model, budget and static vectors are never mixed.
 
-    Raises InputError where results do not say it.
+    Raises InputError if results do not say what they are.
     """
     try:
         model = results["model"]

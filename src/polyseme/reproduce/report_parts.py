@@ -1,4 +1,4 @@
-"""The parts of a reproduction, in the order of the report, and which of them are chosen."""
+"""The parts of a reproduction, in the order of the report, and the choice of some of them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from polyseme.tasks.definition import find_task
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A table or figure: what it takes, and how it is shown."""
+    """A table or figure: what has to be measured, and how it is shown."""
 
     name: str
     plan: Callable[[Bench], Tree]
-    section: Callable[[Any], Section]  #: of its figures: the tree with results, or {} where nothing was run
-    tasks: Sequence[str] = ()  #: that are trained for it: the branches of its tree
+    section: Callable[[Any], Section]  #: from its figures: the tree with results, or {} if nothing was run
+    tasks: Sequence[str] = ()  #: tasks trained for it: the branches of its tree
 
 
 PARTS = {
@@ -58,7 +58,7 @@ PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Some parts, and some tasks in those that train any; all unless named."""
+    """Some parts, and some tasks in parts that train tasks; all if none are named."""
 
     parts: Sequence[str] = ()
     tasks: Sequence[str] = ()
@@ -79,7 +79,7 @@ class Choice:
         return self.parts or tuple(PARTS)
 
     def of(self, trees: Mapping[str, Tree]) -> dict[str, Tree]:
-        """The chosen ones of all trees, with the branches of the chosen tasks."""
+        """The trees of the chosen parts, with the branches of the chosen tasks."""
         return {name: self._branches(name, trees[name]) for name in self.names}
 
     def _branches(self, name: str, tree: Tree) -> Tree:

@@ -1,12 +1,12 @@
-"""A reproduction from plan to report: what is not on the shelf yet is measured, then everything is written.
+"""A reproduction from plan to report: missing results are measured, then everything is written.
 
-    REPORT/report.html        everything on one page         REPORT/results/*.json    a measurement each
+    REPORT/report.html        everything on one page         REPORT/results/*.json    one measurement each
     REPORT/report.md, *.svg   the same for Markdown          REPORT/runs/             the task models
-    REPORT/reproduction.json  all figures, from which          REPORT/index/            of Table 4, while it is made
+    REPORT/reproduction.json  all figures, from which          REPORT/index/            for Table 4, while it is made
                               the other two are made
 
-A report belongs to one model and one budget. It may be made part by part, and be stopped at any moment.
-How long measurements will take is what they should take, corrected by how long others of their kind took here.
+A report belongs to one model and one budget. It may be made part by part, and stopped at any moment. The time that
+measurements will take is their expected time, corrected by how long others of their kind took here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from polyseme.reproduce.report import RESULTS, VERSION, belongings, read_results
 from polyseme.reproduce.report_parts import PARTS, Choice
 from polyseme.tasks.training import TaskWatch
 
-#: Expected seconds that weigh as much as experience: a measurement of a moment says little about hours.
+#: The weight of the prior in seconds: a measurement that took a moment says little about hours.
 PRIOR, GROUP_PRIOR = 120.0, 20.0
 
 
@@ -35,8 +35,8 @@ PRIOR, GROUP_PRIOR = 120.0, 20.0
 class Pace:
     """How much slower this machine is than expected, by group, by kind and over all.
 
-    The first word of a group is its kind: a task that was never trained here is as slow as the others, and not as the
-    probes.
+    The first word of a group is its kind: a task that was never trained here is expected to be as slow as other tasks,
+    not as the probes.
     """
 
     groups: Mapping[str, float]
@@ -45,7 +45,7 @@ class Pace:
 
     @classmethod
     def of(cls, measurements: Iterable[Measurement], shelf: Shelf) -> Pace:
-        """From those that are done."""
+        """The pace from finished measurements."""
         expected, took = defaultdict[str, float](float), defaultdict[str, float](float)
         for one in measurements:
             if (record := shelf.record(one)) is not None:
@@ -74,7 +74,7 @@ def _total(seconds: Mapping[str, float], kind: str) -> float:
 
 
 def _corrected(pace: float, took: float, expected: float) -> float:
-    """A pace that is expected, by how long things took."""
+    """The expected pace, corrected by how long measurements took."""
     return (took + GROUP_PRIOR * pace) / (expected + GROUP_PRIOR)
 
 
@@ -89,7 +89,7 @@ def shown_time(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WantedPart:
-    """What is there for a part, and what is left to do."""
+    """What is done for a part, and what is left to do."""
 
     name: str
     todo: list[Measurement]
@@ -100,12 +100,12 @@ class WantedPart:
 
 
 class Reproduction:
-    """The plan of the chosen parts, and the figures that the report has of the others."""
+    """The plan of the chosen parts, and the existing figures of the others."""
 
     def __init__(self, bench: Bench, choice: Choice) -> None:
         self.bench = bench
         before = self._earlier()
-        # Figures stay as they are unless what they answer has changed: then their parts are planned again too.
+        # Existing figures are kept unless their questions have changed: then their parts are planned again too.
         stays = all(before.get(name) == bench.describe().get(name) for name in ("questions", "cove"))
         self._choice = choice
         self._planned = [name for name in PARTS if name in choice.names or (before and not stays)]
@@ -122,12 +122,12 @@ class Reproduction:
         try:
             return read_results(self.bench.out / RESULTS)
         except InputError:
-            return {}  # ``estimate`` says what is wrong with it
+            return {}  # ``estimate`` reports what is wrong with it
 
     def estimate(self) -> list[WantedPart]:
-        """For each chosen part what is to be done; what parts share is to be done where it comes first.
+        """For each chosen part, what is left to do; shared work is counted for the first part that needs it.
 
-        JobError where the folder has a report of another model or budget, which would not be gone on with either.
+        JobError if the folder has a report of another model or budget, since that could not be continued either.
         """
         self._refuse_other_figures()
         shelf, counted, found = self.bench.shelf, set[str](), []
@@ -145,9 +145,9 @@ class Reproduction:
         return found
 
     def run(self, watch: TaskWatch, began: Callable[[Measurement, int, int, float], None]) -> list[Path]:
-        """Measure what is missing, then write the report; stopped before, the report has what is there.
+        """Measure what is missing, then write the report; if stopped early, the report has what was measured.
 
-        ``began`` is told of each measurement, its number, how many there are, and the seconds that are left.
+        ``began`` is called with each measurement, its number, the number of all, and the estimated seconds left.
         """
         require_plots()
         self.bench.out.mkdir(parents=True, exist_ok=True)
@@ -180,7 +180,7 @@ class Reproduction:
         return [one for wanted in self.estimate() for one in wanted.todo if one.digest not in failed]
 
     def results(self) -> dict[str, Any]:
-        """All figures that are there, in the order of the report."""
+        """All existing figures, in the order of the report."""
         found = {**self.kept, **{name: self._figures(tree) for name, tree in self.trees.items()}}
         parts = {name: found[name] for name in PARTS if name in found}
         return {"version": VERSION, **self.bench.describe(), "parts": parts}

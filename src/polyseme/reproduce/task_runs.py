@@ -1,8 +1,8 @@
-"""Task models that are trained once and remembered: what the tables of tasks and `benchmarks/tasks.py` are made of.
+"""Task models that are trained once and cached, for the task tables and `benchmarks/tasks.py`.
 
 FOLDER/results/NAME.json    scores, learned mixes, history of a run          FOLDER/runs/NAME/    the run itself
 
-Scores on dev and test stand in one record: they are of one network, also where the run itself is gone.
+Scores on dev and test are in one record: they belong to the same network, even after the run has been deleted.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from polyseme.tasks.trained_task import Task
 from polyseme.tasks.training import TaskWatch
 from polyseme.tasks.vectors.static import identify_static
 
-#: A run on a share of the data has more epochs, up to so many times as many: its epochs are short. With ten times as
-#: many, runs on a tenth of the data took as long as on all of it.
+#: A run on a share of the data has more epochs, up to this many times, because its epochs are short. With a factor of
+#: ten, runs on a tenth of the data took as long as on all of it.
 LONGEST_STRETCH = 5
-#: Examples of dev that such a run is judged by after each of its many epochs.
+#: Dev examples on which such a run is evaluated after each of its many epochs.
 LOOKS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """A task model as the tables of the paper tell them apart."""
+    """A task model, described by what distinguishes it in the tables of the paper."""
 
     task: str
     elmo: Where = "none"
     layers: str = "all"
-    penalty: float = 0.001  #: λ of λ‖w‖² on the weights of the mix
+    penalty: float = 0.001  #: λ in the penalty λ‖w‖² on the weights of the mix
     share: float = 1.0  #: of the training data
     seed: int = 0
 
@@ -56,23 +56,23 @@ class TaskRun:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What all runs have in common."""
+    """The settings that all runs share."""
 
     folder: Path
-    elmo: Elmo | None  #: None where only baselines are trained
-    model: str  #: as `Elmo.from_pretrained` takes it
-    preset: str = "cpu"  #: of the tasks' presets
-    changes: Mapping[str, Any] = field(default_factory=dict)  #: of that preset
-    dev_examples: int = 0  #: of dev, evenly spread; 0 for all
+    elmo: Elmo | None  #: None if only baselines are trained
+    model: str  #: as given to `Elmo.from_pretrained`
+    preset: str = "cpu"  #: the tasks' preset
+    changes: Mapping[str, Any] = field(default_factory=dict)  #: changes to that preset
+    dev_examples: int = 0  #: how many dev examples to use, evenly spread; 0 for all
     device: str = "cpu"
-    seconds: float = 600.0  #: that a run on all data should take, roughly
-    options: str | None = None  #: of HDF5 weights that have none beside them
+    seconds: float = 600.0  #: expected time of a run on all data, roughly
+    options: str | None = None  #: the options file of HDF5 weights, if it is not beside them
 
 
 def training(run: TaskRun, data: DataFiles, conditions: Conditions, *, test: Path | None = None) -> Measurement:
-    """Train a network; its scores on dev and on a test set if one is given, the weights of its mixes, its history.
+    """Train a network and measure its scores on dev and, if given, on a test set, its mix weights and its history.
 
-    It takes as long as the training, with a test set too: the run may be on another machine, or nowhere.
+    The expected time is always that of the training, which may have to be repeated if the run is not on this machine.
     """
     plan, settings = _planned(run, data, conditions)
     if test is not None:
@@ -92,12 +92,12 @@ def training(run: TaskRun, data: DataFiles, conditions: Conditions, *, test: Pat
 
 
 def epoch_limit(run: TaskRun, conditions: Conditions) -> int:
-    """The epochs after which a run ends, however dev is then."""
+    """The maximum number of epochs of a run."""
     return _preset(run, conditions).training.epochs
 
 
 def _planned(run: TaskRun, data: DataFiles, conditions: Conditions) -> tuple[TaskPlan, dict[str, Any]]:
-    """How a run is made, in a folder whose name tells runs with other settings apart."""
+    """The plan and the settings of a run, in a folder whose name is unique for its settings."""
     preset = _preset(run, conditions)
     elmo = conditions.elmo if run.elmo != "none" else None
     somewhere = TaskPlan(
@@ -116,7 +116,7 @@ def _planned(run: TaskRun, data: DataFiles, conditions: Conditions) -> tuple[Tas
 
 
 def _settings(plan: TaskPlan, elmo: Elmo | None) -> dict[str, Any]:
-    """All that the result depends on: models and vectors by their content, and no ELMo's choices without it."""
+    """All that the result depends on: models and vectors by content, and ELMo's choices only if it is used."""
     about = describe(plan, elmo)
     unused = {"model", "options"}
     if elmo is None:
@@ -134,7 +134,7 @@ def _settings(plan: TaskPlan, elmo: Elmo | None) -> dict[str, Any]:
 
 
 def _preset(run: TaskRun, conditions: Conditions) -> Preset[Any]:
-    """A budget's sizes with the run's choices; epochs in which little is read are more in number."""
+    """A budget's sizes with the run's choices; shorter epochs are more in number."""
     choices = {"elmo": run.elmo, "layers": run.layers, "mix_penalty": run.penalty, "model": conditions.model}
     if conditions.options is not None:
         choices["options"] = conditions.options
@@ -158,7 +158,7 @@ def _ensure_trained(plan: TaskPlan, conditions: Conditions, watch: TaskWatch) ->
 
 
 def _tested(plan: TaskPlan, conditions: Conditions, test: Path) -> Result:
-    """The scores of a trained network on a test set, and what each example adds to them."""
+    """The scores of a trained network on a test set, and the tally of each example."""
     task = Task.load(plan.out, model=conditions.model, options=conditions.options, device=conditions.device)
     definition = find_task(plan.task)
     examples, answers = task.answered(test)

@@ -1,8 +1,8 @@
 """Task models: ELMo at the input, at the output, or both.
 
-Here is what all tasks share, and what a task of your own is made of (docs/your-own-task.md). Each task has a folder
-(data, network, metrics, task); parts/ are what their networks are made of, vectors/ the static word vectors beside
-ELMo.
+The files here are shared by all tasks, including your own (docs/your-own-task.md). Each task has a folder (data,
+network, metrics, task); parts/ has the building blocks of their networks, vectors/ the static word vectors used
+beside ELMo.
 """
 
 from __future__ import annotations

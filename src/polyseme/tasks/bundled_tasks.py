@@ -1,4 +1,4 @@
-"""Task models in the box, by name: models/tasks/LANGUAGE/TASK, each a run folder beside the biLM that it needs.
+"""The bundled task models, by name: models/tasks/LANGUAGE/TASK, each a run folder beside the biLM that it needs.
 
 A task model holds its own weights, labels and characters, and its biLM's name and fingerprint: a few megabytes.
 """
@@ -19,13 +19,13 @@ def bundled_tasks_folder() -> Path:
 
 
 def bundled_tasks() -> list[str]:
-    """ "en/ner", …: what is bundled."""
+    """The names of the bundled task models: "en/ner", …"""
     folder = bundled_tasks_folder()
     return sorted(path.parent.relative_to(folder).as_posix() for path in folder.glob("*/*/run.json"))
 
 
 def find_run(name: str | Path) -> Path:
-    """A run folder as it is; a name such as "en/ner" → the folder of that task model in the box."""
+    """The folder of a run; for a name such as "en/ner", that of the bundled task model."""
     path = Path(name)
     if path.exists() or not isinstance(name, str) or not _NAME.fullmatch(name):
         return path

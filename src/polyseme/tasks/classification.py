@@ -1,4 +1,4 @@
-"""What tasks share whose answer is one label of an example: sentiment, inference, any classes of texts or of pairs."""
+"""What is shared by tasks that give each example one label: sentiment, inference, classes of texts or of pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class HasLabel(Protocol):
 
     @property
     def label(self) -> str | None:
-        """None where it is to be found."""
+        """None if it is to be predicted."""
 
 
 C = TypeVar("C", bound=HasLabel)
@@ -25,7 +25,7 @@ S = TypeVar("S")
 
 
 class Classification(Definition[C, S], Generic[C, S]):
-    """Accuracy over the labels that the training examples have. A prediction is a label, or an object that has one."""
+    """Accuracy over the labels of the training examples. A prediction is a label, or an object that has one."""
 
     metric = "accuracy"
 
@@ -38,12 +38,12 @@ class Classification(Definition[C, S], Generic[C, S]):
 
 
 def label_numbers(examples: Sequence[HasLabel], vocabularies: Vocabularies) -> Tensor | None:
-    """The targets of a batch; None where an example has no label, or one that training did not see. [B]"""
+    """The targets of a batch; None if any example has no label, or one not seen in training. [B]"""
     numbers = {label: number for number, label in enumerate(vocabularies["labels"])}
     known = [numbers.get(example.label or "") for example in examples]
     return None if None in known else torch.tensor(known)
 
 
 def all_tokens(text: str, split: Split) -> tuple[str, ...]:
-    """The tokens of a text's sentences, one after another: it is read as one line, as the model's encoder does."""
+    """The tokens of a text's sentences, one after another: the task's encoder reads the text as one line."""
     return tuple(token for sentence in split(text) for token in sentence.tokens)

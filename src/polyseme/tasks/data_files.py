@@ -1,7 +1,7 @@
-"""A folder of data → its train, dev and test files, by their names; compressed ones are read in place.
+"""A folder of data → its train, dev and test files, found by name; compressed files are read in place.
 
-A ``FileReading`` says how they are read: how raw text is split, which language it is, and what is forgiven. It is
-called like the function that splits a text, so a task that needs nothing else takes it for one.
+A ``FileReading`` says how they are read: how raw text is split, in which language, and which errors are forgiven. It
+can be called like a function that splits a text, so a task that needs nothing else can use it as one.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from polyseme.text.tokenization import Sentence, split_text
 if TYPE_CHECKING:
     from polyseme.tasks.definition import Split
 
-#: Words in a file's name, by split; CoNLL-2003 calls its dev file testa.
+#: Words in file names, by split; CoNLL-2003 calls its dev file testa.
 SPLITS = {
     "train": ("train", "training"),
     "dev": ("dev", "development", "valid", "validation", "val", "testa"),
     "test": ("test", "testb"),
 }
-#: Places that a message names; of more it says the number.
+#: Line numbers that a message lists; the others are only counted.
 MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class DataFiles:
-    """What a task is trained on, looked at while training, and tested on at the end."""
+    """The files that a task is trained on, validated on, and tested on at the end."""
 
     train: Path
     dev: Path
-    test: Path | None = None  #: also None where there are several, as in CoNLL-2005: which one is for its user to say
+    test: Path | None = None  #: also None if there are several, as in CoNLL-2005: the user has to choose one
 
 
 def find_data(folder: Path, suffixes: tuple[str, ...] = ()) -> DataFiles:
-    """The files of a folder; of several for one split, the one whose suffix stands first in ``suffixes``."""
+    """The files in a folder; if a split has several, the one whose suffix comes first in ``suffixes``."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the folder that holds the train, dev and test files")
     train, dev = (_only(_found(folder, split, suffixes), folder, split) for split in ("train", "dev"))
@@ -53,7 +53,7 @@ def find_data(folder: Path, suffixes: tuple[str, ...] = ()) -> DataFiles:
 
 
 def _found(folder: Path, split: str, suffixes: tuple[str, ...]) -> list[Path]:
-    """The files of a split; where suffixes are known, only those with the first suffix that is there."""
+    """The files of a split; if suffixes are given, only those with the first suffix that any file has."""
     found = sorted(path for path in folder.iterdir() if split_of(path.name) == split)
     if not suffixes:
         return found
@@ -76,24 +76,24 @@ def _only(paths: list[Path], folder: Path, split: str) -> Path | None:
 
 @dataclass(frozen=True)
 class FileReading:
-    """What a task needs to know to read its files."""
+    """How a task reads its files."""
 
     split: Split = split_text
     lang: str = "en"  #: how text is split, by name
-    lenient: bool = False  #: tags that break their scheme are read as the CoNLL scorer reads them, not refused
-    skip_bad_lines: bool = False  #: lines that are not UTF-8 are left out, not refused
-    said: Callable[[str], None] = lambda line: None  #: hears what was forgiven
+    lenient: bool = False  #: read tags that break their scheme as the CoNLL scorer does, instead of refusing them
+    skip_bad_lines: bool = False  #: leave out lines that are not UTF-8, instead of refusing them
+    said: Callable[[str], None] = lambda line: None  #: called with a sentence about what was forgiven
 
     def __call__(self, text: str) -> list[Sentence]:
         return self.split(text)
 
     @classmethod
     def of(cls, split: Split) -> FileReading:
-        """The reading that a function stands for: nothing is forgiven."""
+        """The reading for a split function: a ``FileReading`` itself, or a strict one."""
         return split if isinstance(split, FileReading) else cls(split)
 
     def lines(self, path: str | Path, skipped: list[int] | None = None) -> Iterator[tuple[int, str]]:
-        """The lines of a file with their numbers from 1; ``skipped`` gets the numbers of those that are left out."""
+        """The lines of a file with their numbers from 1; the numbers of skipped lines are added to ``skipped``."""
         source, bad = str(path), [] if skipped is None else skipped
         with open_bytes(source) as stream:
             yield from numbered_lines(stream, source, bad if self.skip_bad_lines else None)
@@ -103,6 +103,6 @@ class FileReading:
 
 
 def listed(numbers: list[int]) -> str:
-    """ "12, 57", or the first few and how many more there are."""
+    """ "12, 57", or the first few and the number of the others."""
     more = len(numbers) - MOST_NAMED
     return ", ".join(map(str, numbers[:MOST_NAMED])) + (f" and {more:,} more" if more > 0 else "")

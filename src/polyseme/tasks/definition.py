@@ -1,10 +1,10 @@
-"""What a task is, for everything that trains, stores, scores and runs it: one subclass of ``Definition`` per task.
+"""What defines a task, for all code that trains, stores, scores and runs it: one subclass of ``Definition`` per task.
 
     files ─ read ─► examples ─ collate ─► batch ─ network ─► loss, predictions ─ score ─► Scores
                                                                               └ record, write ─► JSONL, own format
 
 A definition has no state. Sizes come from a preset, words and labels from ``vocabularies``, vectors from ``Features``.
-Tasks are found by name, those of other packages too; a task's module is imported when the task is asked for.
+Tasks are found by name, including those of other packages; a task's module is imported when the task is used.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from polyseme.tasks.inputs import Features, InputChoices, TokenInputs
 from polyseme.tasks.scores import Floats, Scores
 from polyseme.text.tokenization import Sentence
 
-E = TypeVar("E")  #: an example: a frozen dataclass, with its gold answer or None in its place
-S = TypeVar("S")  #: sizes of the network: a frozen dataclass of numbers, strings and truth values
+E = TypeVar("E")  #: an example: a frozen dataclass with its gold answer, or None instead
+S = TypeVar("S")  #: sizes of the network: a frozen dataclass of numbers, strings and booleans
 
 Vocabularies = dict[str, list[str]]
 Split = Callable[[str], list[Sentence]]
 _GROUP: Group = "polyseme.tasks"
 
-#: Each module has its ``Definition`` under the name TASK.
+#: Task name → its module, which has its ``Definition`` under the name TASK.
 MODULES = {
     "ner": "polyseme.tasks.ner.task",
     "pos": "polyseme.tasks.pos.task",
@@ -59,13 +59,13 @@ class TrainingChoices:
     batch: Count = 32  #: examples in a batch
     rate: Positive = 0.001
     optimizer: Literal["adam", "adadelta"] = "adam"
-    weight_decay: NotNegative = 0.0  #: of weight matrices
-    clip: Positive = 5.0  #: of the norm of all gradients
-    average: Share = 0.0  #: decay of a moving average of the weights, which is scored and kept; 0 for none
-    patience: Count = 5  #: epochs without a better score on dev, after which training ends
-    halve_after: Natural = 2  #: epochs without a better score, after which the rate is halved; 0 for never
-    share: Annotated[float, Meta(gt=0, le=1)] = 1.0  #: of the training examples, from the beginning of a shuffled list
-    looks: Natural = 0  #: examples of dev that are scored after each epoch, evenly spread; 0 for all
+    weight_decay: NotNegative = 0.0  #: applied to weight matrices only
+    clip: Positive = 5.0  #: maximum norm of all gradients together
+    average: Share = 0.0  #: decay of the moving average of the weights, which is what is scored and kept; 0 for none
+    patience: Count = 5  #: early stopping: epochs without a better score on dev before training ends
+    halve_after: Natural = 2  #: epochs without a better score before the rate is halved; 0 for never
+    share: Annotated[float, Meta(gt=0, le=1)] = 1.0  #: of the training examples, taken from a shuffled list
+    looks: Natural = 0  #: dev examples that are scored after each epoch, evenly spread; 0 for all
 
     def __post_init__(self) -> None:
         checked(self)
@@ -73,7 +73,7 @@ class TrainingChoices:
 
 @dataclass(frozen=True, slots=True)
 class Preset(Generic[S]):
-    """Everything about a run that is a choice: ``--budget paper`` or ``--budget cpu``."""
+    """All choices that define a run: ``--budget paper`` or ``--budget cpu``."""
 
     network: S
     training: TrainingChoices = field(default_factory=TrainingChoices)
@@ -90,7 +90,7 @@ class Preset(Generic[S]):
 
 
 class TaskNetwork(nn.Module, ABC):
-    """A task's parameters; ``tokens`` are those that every task begins with."""
+    """A task's parameters; ``tokens`` is the input layer that every task begins with."""
 
     def __init__(self, tokens: TokenInputs) -> None:
         super().__init__()
@@ -98,11 +98,11 @@ class TaskNetwork(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: Any) -> Tensor:
-        """The loss of a batch: the mean over what it predicts. []"""
+        """The mean loss of a batch over its predictions. []"""
 
     @abstractmethod
     def predict(self, batch: Any) -> list[Any]:
-        """One prediction for each example of the batch, in order: anything that JSON can hold."""
+        """One prediction for each example of the batch, in order: anything that JSON can represent."""
 
 
 class Definition(ABC, Generic[E, S]):
@@ -110,13 +110,13 @@ class Definition(ABC, Generic[E, S]):
 
     name: ClassVar[str]  #: "ner"
     title: ClassVar[str]  #: what it does, in a few words
-    metric: ClassVar[str]  #: the score that training looks at, one of ``Scores.values``; higher is better
-    by_sentence: ClassVar[bool] = False  #: whether each sentence of a text is an example of its own
-    suffixes: ClassVar[tuple[str, ...]] = ()  #: of its files, the best first; () for any
+    metric: ClassVar[str]  #: the score used for model selection, one of ``Scores.values``; higher is better
+    by_sentence: ClassVar[bool] = False  #: whether each sentence of a text is its own example
+    suffixes: ClassVar[tuple[str, ...]] = ()  #: suffixes of its files, the preferred one first; () for any
     presets: ClassVar[Mapping[str, Preset[Any]]]  #: "paper" and "cpu"
 
     def find(self, folder: Path) -> DataFiles:
-        """The train, dev and test files of a folder, by their names."""
+        """The train, dev and test files in a folder, found by name."""
         return find_data(folder, self.suffixes)
 
     @abstractmethod
@@ -124,31 +124,31 @@ class Definition(ABC, Generic[E, S]):
         """The examples of a file (or folder), with their gold answers; ``split`` is for files that hold raw text."""
 
     def read_to_predict(self, path: Path, split: Split) -> list[E]:
-        """All examples of a file, also those that ``read`` leaves out because nobody knows their answers."""
+        """All examples of a file, including those that ``read`` leaves out because their answers are unknown."""
         return self.read(path, split)
 
     @abstractmethod
     def examples(self, item: Any, split: Split) -> list[E]:
-        """Examples without gold, to predict: ``item`` is raw text, a list of tokens, or a JSON object."""
+        """Examples to predict, without gold: ``item`` is raw text, a list of tokens, or a JSON object."""
 
     @abstractmethod
     def sentences(self, example: E) -> Sequence[Sequence[str]]:
-        """Every list of tokens of which ``collate`` will ask vectors."""
+        """Every list of tokens for which ``collate`` will need vectors."""
 
     def for_training(self, examples: list[E], network: S) -> list[E]:
-        """What is trained on, where that is not just what was read."""
+        """The examples to train on, if they differ from the examples read."""
         return examples
 
     def left_out(self, examples: list[E], network: S) -> str:
-        """What ``for_training`` leaves out and why, for people; "" where there is nothing to say."""
+        """A sentence about what ``for_training`` leaves out and why; "" if there is nothing to say."""
         return ""
 
     def check_gold(self, examples: Sequence[E], source: str) -> None:
-        """InputError where an example of a file has no gold answer, so that it could not be scored."""
+        """InputError if an example of a file has no gold answer, so that it cannot be scored."""
 
     @abstractmethod
     def vocabularies(self, examples: Sequence[E]) -> Vocabularies:
-        """Labels and whatever else the network needs to know of the training examples, as lists of strings."""
+        """Labels and whatever else the network needs to know about the training examples, as lists of strings."""
 
     @abstractmethod
     def network(self, sizes: S, vocabularies: Vocabularies, tokens: TokenInputs) -> TaskNetwork:
@@ -163,10 +163,10 @@ class Definition(ABC, Generic[E, S]):
         """Predictions against gold, by the task's official definition."""
 
     def tally(self, prediction: Any, example: E) -> tuple[float, ...]:
-        """Numbers of one example that add up over examples to what the metric is made of.
+        """The numbers of one example from which the metric is computed, after they are summed over examples.
 
-        Scores on many samples of a test set, which tell what is significant, are sums of them. Unless a task says
-        otherwise, its metric is a mean over examples.
+        Significance tests sum them over many samples of a test set. Unless a task overrides this, its metric is a mean
+        over examples.
         """
         return self.score([prediction], [example]).values[self.metric] / 100, 1.0
 
@@ -176,19 +176,19 @@ class Definition(ABC, Generic[E, S]):
 
     @abstractmethod
     def record(self, example: E, prediction: Any) -> dict[str, Any]:
-        """One line of JSON: the input and what was predicted of it."""
+        """One line of JSON: the input and its prediction."""
 
     def write(self, pairs: Iterable[tuple[E, Any]]) -> Iterator[str]:
-        """Predictions in the task's own format, piece by piece, line ends included; JSON lines where it has none."""
+        """Predictions in the task's own format, piece by piece, with line ends; JSON lines if it has no format."""
         return (json.dumps(self.record(*pair), ensure_ascii=False) + "\n" for pair in pairs)
 
     def size(self, example: E) -> int:
-        """How long an example is; batches hold examples of about the same size."""
+        """The length of an example; a batch holds examples of about the same length."""
         return sum(len(sentence) for sentence in self.sentences(example))
 
 
 def task_names() -> list[str]:
-    """Our own, then those that installed packages add."""
+    """Our own tasks, then those that installed packages add."""
     return [*MODULES, *sorted(added(_GROUP).keys() - MODULES.keys())]
 
 

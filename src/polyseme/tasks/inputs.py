@@ -1,7 +1,7 @@
-"""Where ELMo enters: the vectors of tokens that every task model begins with, and may end with.
+"""Where ELMo enters a task model: the token vectors at its input, and optionally at its output.
 
     input   [B, N, F] = word vectors ⊕ learned characters ⊕ ELMo         F = V + filters + W
-    output  [B, N, O] = ELMo, by a second mix of the same layers         to be joined to what the task's encoder says
+    output  [B, N, O] = ELMo, by a second mix of the same layers         appended to the output of the task's encoder
 
 Sentences → ``Features`` → ``TokenBatch`` (no parameters) → ``TokenInputs`` (parameters) → ``TokenVectors``.
 """
@@ -29,25 +29,25 @@ from polyseme.tasks.vectors.static import AUTO, StaticVectors
 from polyseme.text.tokenization import PartedWords
 
 Where = Literal["none", "input", "output", "both"]
-#: Word vectors as their file has them; trained with the task from there; or both, side by side.
+#: Word vectors as in their file; trained with the task, starting from them; or both, concatenated.
 Tuning = Literal["frozen", "trained", "both"]
 
 
 @dataclass(frozen=True, slots=True)
 class InputChoices:
-    """What the vectors of tokens are made of: the same choices for every task."""
+    """What token vectors are made of; every task has the same choices."""
 
     elmo: Where = "input"  #: where ELMo enters the task's network
-    layers: str = "all"  #: of the biLM: a mix of all, the last, or one by its number
-    mix_penalty: NotNegative = 0.001  #: λ of λ‖w‖² on the weights of the mix
+    layers: str = "all"  #: of the biLM: "all" (a learned mix), "last", or the number of one layer
+    mix_penalty: NotNegative = 0.001  #: λ in the penalty λ‖w‖² on the weights of the mix
     elmo_dropout: Share = 0.5
     layer_norm: bool = False  #: normalise each token's layers before they are mixed
-    finetune: bool = False  #: train the biLM with the task instead of keeping it as it is
+    finetune: bool = False  #: train the biLM with the task instead of freezing it
     model: str = "en"  #: anything that ``Elmo.from_pretrained`` takes
-    options: str = ""  #: of HDF5 weights that have none beside them
-    static: str = AUTO  #: a file of word vectors, the name of the package's, or "none"; GloVe for English unless given
-    word_vectors: Tuning = "frozen"  #: with "none" and "trained" words have a vector that only the task has taught them
-    word_dim: Count = 50  #: of such vectors; those of a file have their own size
+    options: str = ""  #: the options file of HDF5 weights, if it is not beside them
+    static: str = AUTO  #: a file of word vectors, the name of a package's, or "none"; by default, GloVe for English
+    word_vectors: Tuning = "frozen"  #: with static "none" and "trained", vectors are learned from scratch
+    word_dim: Count = 50  #: size of vectors learned from scratch; those of a file have their own
     characters: Natural = 128  #: filters over the characters of a token; 0 for none
     character_dim: Count = 16
 
@@ -73,7 +73,7 @@ class InputChoices:
         return self.elmo in ("output", "both")
 
     def pick(self, layers: int) -> slice:
-        """Which of a biLM's layers 0..L take part; L is ``layers``."""
+        """Which of a biLM's layers 0..L are used; L is ``layers``."""
         if self.layers == "all":
             return slice(None)
         number = layers if self.layers == "last" else int(self.layers)
@@ -84,38 +84,38 @@ class InputChoices:
 
 @dataclass(frozen=True, slots=True)
 class TokenBatch:
-    """A batch of sentences as tensors, before any parameter has seen it."""
+    """A batch of sentences as tensors, before any parameters are applied."""
 
     lengths: Tensor  # [B]
     mask: Tensor  # [B, N] bool
     static: Tensor  # [B, N, S]
-    words: Tensor  # [B, N] row of the vectors that are trained; 0 where there is none
-    spellings: Tensor  # [R, C] each distinct token once, 0 behind its end
-    which: Tensor  # [B, N] row of ``spellings``; 0 where no token stands
-    layers: Tensor | None = None  # [layers picked, B, N, W] of a frozen biLM
+    words: Tensor  # [B, N] row of the trained word vectors; 0 for none
+    spellings: Tensor  # [R, C] each distinct token once, padded with 0
+    which: Tensor  # [B, N] row of ``spellings``; 0 for padding
+    layers: Tensor | None = None  # [layers used, B, N, W] of a frozen biLM
     ids: Tensor | None = None  # [B, T, K] for a biLM that is trained with the task
-    unit_shares: Tensor | None = None  # [B, N, U] of each unit in its word, where such a biLM reads smaller units
+    unit_shares: Tensor | None = None  # [B, N, U] weight of each unit in its word, if such a biLM reads units
 
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """What a task's network works with."""
+    """The inputs of a task's network."""
 
-    input: Tensor  # [B, N, F], zeros where no token stands
-    output: Tensor  # [B, N, O]; O is 0 where ELMo does not enter at the output
+    input: Tensor  # [B, N, F], zeros for padding
+    output: Tensor  # [B, N, O]; O is 0 if ELMo does not enter at the output
     mask: Tensor  # [B, N] bool
     lengths: Tensor  # [B]
 
 
 class LearnedMix(TypedDict):
-    """A mix in figures: the share of each layer that takes part, and γ, by which their sum is multiplied."""
+    """The numbers of a mix: the share of each layer used, and γ, by which their sum is multiplied."""
 
     shares: list[float]
     scale: float
 
 
 class Features:
-    """Sentences of tokens → ``TokenBatch``. Holds data only: word vectors, an alphabet, a biLM's layers."""
+    """Sentences of tokens → ``TokenBatch``. It holds only data: word vectors, an alphabet, a biLM's layers."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Features:
         words: LearnedWords | None = None,
     ) -> None:
         self.choices, self.static, self.spelling, self.cache = choices, static, spelling, cache
-        self.words = words or LearnedWords()  # that the network has vectors of its own for
+        self.words = words or LearnedWords()  # words for which the network learns vectors
         self._static = torch.from_numpy(static.table)  # [R, S]
         self._pick = choices.pick(cache.elmo.config.layers) if cache is not None else slice(None)
 
@@ -151,7 +151,7 @@ class Features:
 
 
 def _unit_shares(parted: Sequence[PartedWords], words: int) -> Tensor:
-    """What each unit adds to the vector of its word, the mean of its units: [B, words, U]."""
+    """The weight of each unit in the vector of its word, which is the mean of its units: [B, words, U]."""
     shares = torch.zeros(len(parted), words, max(len(one.units) for one in parted))
     for number, one in enumerate(parted):
         counts = torch.tensor(one.counts, dtype=torch.int64)
@@ -163,10 +163,10 @@ def _unit_shares(parted: Sequence[PartedWords], words: int) -> Tensor:
 class TokenInputs(nn.Module):
     """The parameters between a ``TokenBatch`` and a task.
 
-    Word vectors if they are trained, character filters, two mixes, a biLM if it is fine-tuned.
+    Word vectors if they are trained, character filters, two mixes, and the biLM if it is fine-tuned.
     """
 
-    start_h: Tensor  # [directions, L, 1, D], only with a biLM that starts warm
+    start_h: Tensor  # [directions, L, 1, D], only if the biLM starts warm
     start_c: Tensor  # [directions, L, 1, H]
 
     def __init__(
@@ -182,7 +182,7 @@ class TokenInputs(nn.Module):
         super().__init__()
         self.choices = choices
         self.words = TaskWordVectors(choices.word_vectors, words, static_width, choices.word_dim)
-        self.bilm: BiLM | None = None  # see ``finetune``
+        self.bilm: BiLM | None = None  # set if it is fine-tuned
         mixed = len(range(layers + 1)[choices.pick(layers)]) if choices.elmo != "none" else 0
         self.characters = (
             SpellingCNN(alphabet, choices.character_dim, choices.characters) if choices.characters else None
@@ -197,7 +197,7 @@ class TokenInputs(nn.Module):
 
     @classmethod
     def of(cls, features: Features) -> TokenInputs:
-        """New parameters for the given data."""
+        """New parameters for these features."""
         elmo = features.cache.elmo if features.cache is not None else None
         tokens = cls(
             features.choices,
@@ -209,7 +209,7 @@ class TokenInputs(nn.Module):
         )
         if elmo is not None and features.choices.finetune:
             tokens.bilm = BiLM.of(elmo.stored).requires_grad_()
-            if (start := elmo.start(1)) is not None:  # kept with the network: it is what its sentences start from
+            if (start := elmo.start(1)) is not None:  # saved with the network, because its sentences start from it
                 tokens.register_buffer("start_h", torch.as_tensor(start.h).clone())
                 tokens.register_buffer("start_c", torch.as_tensor(start.c).clone())
         return tokens
@@ -236,11 +236,11 @@ class TokenInputs(nn.Module):
         return list(mixed.unbind(0))
 
     def penalty(self) -> Tensor:
-        """λ‖w‖² of both mixes, to be added to a task's loss."""
+        """λ‖w‖² of both mixes, which is added to the task's loss."""
         return sum((mix.penalty(self.choices.mix_penalty) for mix in self._mixes()), torch.zeros(()))
 
     def shares(self) -> dict[str, LearnedMix]:
-        """What the mixes have learned, by the place where ELMo enters."""
+        """What each mix has learned, by the place where ELMo enters."""
         mixes = {"input": self.input_mix, "output": self.output_mix}
         return {
             name: {
@@ -263,16 +263,16 @@ class TokenInputs(nn.Module):
         return picked if batch.unit_shares is None else batch.unit_shares @ picked  # [layers, B, N, W]
 
     def _start(self, sentences: int) -> BiLMState | None:
-        """Where so many sentences of a biLM that is trained with the task start; None for the zero state."""
+        """The state from which ``sentences`` sentences start in a fine-tuned biLM; None for the zero state."""
         if not hasattr(self, "start_h"):
             return None
         return BiLMState(self.start_h, self.start_c).expand(sentences)
 
 
 def open_elmo(choices: InputChoices, device: str = "cpu", state: State | None = None) -> Elmo | None:
-    """The model that the choices name, if ELMo takes part at all."""
+    """The model that the choices name, or None if ELMo is not used."""
     if state == "carry":
-        raise ConfigError("a task needs vectors that do not depend on what came before; use the state reset or warm")
+        raise ConfigError("a task needs vectors that do not depend on earlier text; use the state reset or warm")
     if choices.elmo == "none":
         return None
     return Elmo.from_pretrained(choices.model, options=choices.options or None, device=device, state=state)

@@ -1,9 +1,9 @@
-"""Texts, or pairs of them, with any labels: a table with a header, JSON lines, or a folder for each class.
+"""Labelled texts or pairs of texts, with any labels: a table with a header, JSON lines, or a folder for each class.
 
     label,text                   CSV; TSV the same with tabs         pos/1.txt  neg/1.txt    a folder for each class
     {"label": 1, "text": "…"}    JSON lines                          (texts only)
 
-The columns are known by the names that data sets give them (``LABELS``, ``TEXTS``, ``PAIRS``).
+Columns are recognised by the names that data sets give them (``LABELS``, ``TEXTS``, ``PAIRS``).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_labelled(path: Path, *, pairs: bool, reading: FileReading | None = None
 
 
 def named_texts(record: Mapping[str, Any], *, pairs: bool) -> tuple[str, ...] | None:
-    """The texts of a record, by the first names that it has; None where it has none."""
+    """The texts of a record, under the first known names that it has; None if it has none."""
     choices: Iterable[tuple[str, ...]] = PAIRS if pairs else ((name,) for name in TEXTS)
     names = next((names for names in choices if all(isinstance(record.get(name), str) for name in names)), None)
     return None if names is None else tuple(record[name] for name in names)
@@ -69,12 +69,12 @@ def _records(path: Path, reading: FileReading) -> Iterator[tuple[str, Mapping[st
 
 
 def _rows(path: Path, reading: FileReading, *, quoted: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of a table; GLUE's have tabs, and quotation marks that are only marks."""
+    """The rows of a table; GLUE's tables use tabs, and their quotation marks are plain characters."""
     last = 0
 
     def lines() -> Iterator[str]:
         nonlocal last
-        for last, line in reading.lines(path):  # noqa: B007  # where a row ends is told in errors
+        for last, line in reading.lines(path):  # noqa: B007  # errors name the line where a row ends
             yield f"{line}\n"
 
     table = csv.DictReader(lines()) if quoted else csv.DictReader(lines(), dialect="excel-tab", quoting=csv.QUOTE_NONE)

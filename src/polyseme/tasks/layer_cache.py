@@ -1,12 +1,12 @@
 """The layers of a frozen biLM, computed once by the fast engine and kept on disk for every epoch and every task.
 
-    CACHE/layers/IDENTITY/SEGMENT      how many sentences, their digests and lengths, float16 [tokens, L+1, W],
-                                       a checksum of each sentence, and one of all that is not float16
+    CACHE/layers/IDENTITY/SEGMENT      the number of sentences, their digests and lengths, float16 [tokens, L+1, W],
+                                       a checksum of each sentence, and one of everything but the float16
 
-A sentence is found by the model's identity and its tokens, so tasks on the same text share their segments. A segment
-is memory-mapped, appears when it is complete, and may be deleted at any time: what is missing is computed again. Two
-processes that need the same sentences compute them once; the oldest segments give way when the folder is full. A
-sentence whose checksum is wrong is computed again, and its segment removed.
+The key of a sentence is the model's identity and its tokens, so tasks on the same text share segments. A segment is
+memory-mapped, appears once it is complete, and may be deleted at any time: missing layers are computed again. Two
+processes that need the same sentences compute them once. When the folder is full, the segments unused for longest are
+removed. A sentence whose checksum is wrong is computed again, and its segment removed.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from polyseme.jobs.progress import Work, windows, working
 Halves = npt.NDArray[np.float16]
 Tokens = Sequence[str]
 
-LIMIT_GB = 10.0  # of all segments together, unless $POLYSEME_CACHE_GB says otherwise
-SEGMENT_BYTES = 256 << 20  # about; a killed job loses no more than one
-ABANDONED_SECONDS = 3600.0  # since anything was added to an unfinished segment: whoever wrote it is gone
+LIMIT_GB = 10.0  # for all segments together, unless $POLYSEME_CACHE_GB is set
+SEGMENT_BYTES = 256 << 20  # roughly; a killed job loses at most one segment
+ABANDONED_SECONDS = 3600.0  # without a change to an unfinished segment, after which its writer is assumed dead
 _HEAD = struct.Struct("<8sqqq")  # magic, sentences, layers, width
 _MAGIC = b"PSMLAYR1"
 _DIGEST, _LENGTH, _CHECKSUM = 16, np.dtype("<i8"), np.dtype("<u4")
 
 
 def default_folder() -> Path:
-    """$POLYSEME_CACHE, or where polyseme keeps what it can get again."""
+    """$POLYSEME_CACHE, or polyseme's folder for files that it can create again."""
     return Path(chosen) if (chosen := os.environ.get("POLYSEME_CACHE")) else home_folder()
 
 
 def default_limit() -> int:
-    """Bytes that all segments together may take: those of $POLYSEME_CACHE_GB, or of 10 GB."""
+    """The limit in bytes for all segments together: $POLYSEME_CACHE_GB, or 10 GB."""
     chosen = os.environ.get("POLYSEME_CACHE_GB") or str(LIMIT_GB)
     try:
         limit = float(chosen)
@@ -60,7 +60,7 @@ def default_limit() -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the layers of a sentence lie."""
+    """Where the layers of a sentence are stored."""
 
     rows: Halves  # [N, L+1, W]
     checksum: int
@@ -74,16 +74,16 @@ class LayerCache:
         self.elmo, self.limit = elmo, default_limit() if limit is None else limit
         self.root = (folder or default_folder()) / "layers"
         name = elmo.fingerprint[:32] + elmo.identity.removeprefix(elmo.fingerprint)
-        self.folder = self.root / name.replace(":", "-")  # a name that every file system takes
+        self.folder = self.root / name.replace(":", "-")  # a name that every file system accepts
         self.computed = 0  # sentences that the engine had to read
         self._places: dict[bytes, _Place] = {}
-        self._sound: set[bytes] = set()  # whose checksums were right when they were first asked for
+        self._sound: set[bytes] = set()  # keys whose checksums were right at first use
         self._open: set[Path] = set()
 
     def fill(self, sentences: Sequence[Tokens]) -> float:
-        """Compute what is not there yet; the share of the tokens that had no room.
+        """Compute the layers that are missing; returns the share of the tokens that had no room.
 
-        Those are computed whenever they are asked for.
+        The layers of those are computed at every use.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         wanted = {digest(s): s for s in sentences if len(s)}
@@ -102,7 +102,7 @@ class LayerCache:
         return left / max(1, sum(map(len, wanted.values())))
 
     def layers(self, sentences: Sequence[Tokens], pick: slice = slice(None)) -> Halves:
-        """Layers of a batch [layers picked, B, N, W], zeros behind a sentence's end."""
+        """Layers of a batch [layers used, B, N, W], padded with zeros."""
         config = self.elmo.config
         numbers = range(config.layers + 1)[pick]
         longest = max((len(s) for s in sentences), default=0)
@@ -119,7 +119,7 @@ class LayerCache:
 
     @contextmanager
     def held(self, sentences: Sequence[Tokens]) -> Iterator[None]:
-        """Within the block, the layers of new text are in memory: read by the engine at once, not batch by batch."""
+        """Within the block, the layers of new text are in memory, computed together and not batch by batch."""
         missing = {key: s for s in sentences if not self._holds(key := digest(s))}
         computed = self._compute(list(missing.values()))
         self._places |= {key: _Place(rows, _crc32(rows)) for key, rows in zip(missing, computed, strict=True)}
@@ -130,7 +130,7 @@ class LayerCache:
                 del self._places[key]
 
     def _holds(self, key: bytes) -> bool:
-        """Whether a sentence is there, as it was written."""
+        """Whether a sentence is in the cache and intact."""
         place = self._places.get(key)
         if place is None or key in self._sound:
             return place is not None
@@ -181,7 +181,7 @@ class LayerCache:
                 self._open_segment(path, wanted)
 
     def _open_segment(self, path: Path, wanted: Set[bytes]) -> bool:
-        """Map a segment that holds any wanted sentence; a damaged one, or another program's file, holds none."""
+        """Map a segment if it holds any wanted sentence; a damaged one, or another program's file, holds none."""
         with suppress(OSError, ValueError, struct.error):
             with path.open("rb") as file:
                 head = file.read(_HEAD.size)
@@ -206,12 +206,12 @@ class LayerCache:
             for key, start, end, checksum in zip(keys, [0, *ends[:-1]], ends, checksums, strict=True):
                 self._places[key] = _Place(data[start:end], checksum, path)
             self._open.add(path)
-            os.utime(path)  # those not used for the longest time give way first
+            os.utime(path)  # the segments unused for longest are removed first
             return True
         return False
 
     def _make_room(self, needed: int) -> bool:
-        """Remove the segments that were not used for the longest time; False where that is not enough."""
+        """Remove the segments unused for longest; False if that is not enough."""
         sizes = {path: status for path in self.root.rglob("*") if path.suffix != ".lock" and (status := _status(path))}
         total = sum(status.st_size for status in sizes.values()) + needed
         for path in sorted(sizes, key=lambda path: sizes[path].st_mtime):
@@ -226,7 +226,7 @@ class LayerCache:
 
 
 def digest(sentence: Tokens) -> bytes:
-    """A key for the tokens of a sentence; token ends are part of it."""
+    """A key for the tokens of a sentence, in which token boundaries count."""
     joined = "\0".join(sentence).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(joined, digest_size=_DIGEST).digest()
 

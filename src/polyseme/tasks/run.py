@@ -1,10 +1,10 @@
-"""A task's run in its folder: trained, stopped, resumed, and in the end a model that describes itself.
+"""A task's run in its folder: trained, stopped, resumed, and in the end a self-contained model.
 
 RUN/run.json             task, choices, data, biLM       RUN/model.safetensors    the network that was best on dev
-RUN/vocabularies.json    labels and characters           RUN/last.safetensors     the newest state, to go on from
-RUN/static.json, .npy    the static vectors it met       RUN/history.json         loss and score of every epoch
+RUN/vocabularies.json    labels and characters           RUN/last.safetensors     the newest state, to resume from
+RUN/static.json, .npy    the static vectors it used      RUN/history.json         loss and score of every epoch
 RUN/scores.json          dev scores, per class, the learned mix weights             RUN/confusion.png
-RUN/tensorboard/         loss, scores and rate of every epoch, where asked for
+RUN/tensorboard/         loss, scores and rate of every epoch, if asked for
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ LAST, HISTORY, SCORES, PICTURE, LOCK = (
     "run.lock",
 )
 LEARNED_WORDS = "GloVe is for English, so words learn their vectors with the task"
-FEW_WORDS = 0.5  # of the tokens with a vector: below, the vectors are hardly of the language of the text
+FEW_WORDS = 0.5  # share of tokens with a vector; below, the vectors are probably for another language
 LARGEST_SEED = 1 << 32
-#: What may change when a run goes on: how long it is, and where the same model lies.
+#: What may change when a run is resumed: its length, and where the same model is stored.
 FREE = ("training.epochs", "training.patience", "inputs.model", "inputs.options", "model.name", "pieces", "polyseme")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPlan:
-    """What to train, on what, where."""
+    """What to train, on which data, and where to write it."""
 
     task: str
     data: DataFiles
@@ -80,19 +80,19 @@ class TaskPlan:
     budget: str = "paper"  #: the preset's name
     seed: int = 0
     device: str = "cpu"
-    lang: Language | None = None  #: how raw text is split; unless given as the biLM says, without one as English
-    state: State | None = None  #: where a sentence starts; unless given as the biLM says
-    cache: Path | None = None  #: folder of the biLM's layers; the user's own unless given
-    dev_examples: int = 0  #: of dev, evenly spread over it; 0 for all
-    lenient: bool = False  #: tags that break their scheme are read all the same
-    skip_bad_lines: bool = False  #: lines that are not UTF-8 are left out, and named
-    tensorboard: bool = False  #: write curves for TensorBoard beside the history
+    lang: Language | None = None  #: how raw text is split; by default as the biLM says, or as English without one
+    state: State | None = None  #: the state a sentence starts from; by default as the biLM says
+    cache: Path | None = None  #: folder for the biLM's layers; by default the user's cache
+    dev_examples: int = 0  #: how many dev examples to use, evenly spread; 0 for all
+    lenient: bool = False  #: accept tags that break their scheme
+    skip_bad_lines: bool = False  #: leave out lines that are not UTF-8, and report them
+    tensorboard: bool = False  #: also write curves for TensorBoard
 
     @classmethod
     def of(
         cls, task: str, data: str | Path | DataFiles, out: str | Path, budget: str | None = None, **choices: Any
     ) -> TaskPlan:
-        """A plan by names: files, or a folder with train and dev; any field of the plan, any choice of its preset.
+        """A plan from files, or a folder with train and dev; ``choices`` are fields of the plan or of its preset.
 
         ``TaskPlan.of("ner", "names", "run", elmo="both", epochs=5, seed=1)``
         """
@@ -113,13 +113,13 @@ class TaskPlan:
 
 
 def default_budget() -> str:
-    """The paper's sizes where there is a GPU, else what trains in minutes on a CPU."""
+    """The paper's sizes if there is a GPU, else sizes that train in minutes on a CPU."""
     return "cpu" if choose_device("auto") == "cpu" else "paper"
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a run gives: scores on dev by the best network, the learned mixes, and the history of its epochs."""
+    """The result of a run: dev scores of the best network, the learned mixes, and the history of its epochs."""
 
     scores: Scores
     mixes: dict[str, LearnedMix]
@@ -129,9 +129,9 @@ class Finished:
 def train_task(
     plan: TaskPlan, *, resume: bool = False, watch: TaskWatch | None = None, elmo: Elmo | None = None
 ) -> Finished:
-    """Train a task into ``plan.out``; ``Task.load`` reads it from there.
+    """Train a task and save it in ``plan.out``, from where ``Task.load`` reads it.
 
-    ``watch`` hears how it goes. ``elmo`` saves loading the model where a program has it already.
+    ``watch`` is told about progress. ``elmo`` is the model, if the program has already loaded it.
     """
     plan.out.mkdir(parents=True, exist_ok=True)
     with exclusive(plan.out / LOCK, f"{plan.out} is in use by another process; wait for it, or stop it"):
@@ -157,7 +157,7 @@ def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) ->
             watch.said(f"the run is complete after {training.progress.epoch} epochs; raise epochs to continue")
         else:
             watch.said(f"continuing after {training.progress.epoch} epochs and {training.progress.batch} batches")
-        # it may have more epochs than before
+        # a resumed run may have more epochs than before
         write_manifest(plan.out / RUN, replace(about, pieces=started.pieces, polyseme=started.polyseme))
     else:
         _write_description(plan.out, about, place)
@@ -174,7 +174,7 @@ def _train(plan: TaskPlan, resume: bool, watch: TaskWatch, elmo: Elmo | None) ->
 
 @contextmanager
 def _drawn(plan: TaskPlan, progress: TrainingProgress, watch: TaskWatch) -> Iterator[TaskWatch]:
-    """The same watch, which writes the curves of every epoch too where the plan wants them."""
+    """The watch; if the plan asks for curves, it also writes those of every epoch."""
     if not plan.tensorboard:
         yield watch
         return
@@ -197,7 +197,7 @@ def _drawn(plan: TaskPlan, progress: TrainingProgress, watch: TaskWatch) -> Iter
 
 
 def _reading(plan: TaskPlan, elmo: Elmo | None, watch: TaskWatch) -> FileReading:
-    """How the files of a plan are read; text is split as the biLM does, unless that is into less than words."""
+    """How the files of a plan are read; text is split as the biLM splits it, but always into whole words."""
     lang = _language(plan, elmo)
     as_bilm = plan.lang is None and elmo is not None and word_language(elmo.lang) == elmo.lang
     split = elmo.split if elmo is not None and as_bilm else partial(split_text, lang=plan.lang or lang)
@@ -227,7 +227,7 @@ def _build(
     elmo: Elmo | None,
     watch: TaskWatch,
 ) -> Workplace:
-    """The network of a new run; a resumed one builds the same and then takes its weights."""
+    """The network of a new run; a resumed run builds the same network and then loads its weights."""
     choices = plan.preset.inputs
     trained_on = [tokens for example in examples for tokens in definition.sentences(example)]
     sentences = trained_on + [tokens for example in dev for tokens in definition.sentences(example)]
@@ -252,7 +252,7 @@ def _build(
 
 
 def _settle(plan: TaskPlan, about: RunDescription, resume: bool) -> RunDescription | None:
-    """The run to go on with; JobError if there is one that must not be touched, or another one."""
+    """The run to resume, if any; JobError if the folder's run must not be touched, or is a different one."""
     if not (plan.out / RUN).exists():
         return None
     if not resume:
@@ -264,7 +264,7 @@ def _settle(plan: TaskPlan, about: RunDescription, resume: bool) -> RunDescripti
 
 
 def with_vectors(plan: TaskPlan, elmo: Elmo | None) -> TaskPlan:
-    """The word vectors that a plan leaves open: English GloVe is for English, other languages learn theirs."""
+    """The plan with its word vectors decided: GloVe for English; for other languages they are learned."""
     inputs = plan.preset.inputs
     if inputs.static != AUTO:
         return plan
@@ -275,12 +275,12 @@ def with_vectors(plan: TaskPlan, elmo: Elmo | None) -> TaskPlan:
 
 
 def _language(plan: TaskPlan, elmo: Elmo | None) -> str:
-    """How text is split: into words, also for a model that reads smaller units, unless the plan says otherwise."""
+    """How text is split: into words, even if the model reads smaller units, unless the plan says otherwise."""
     return language_name(plan.lang or (word_language(elmo.lang) if elmo is not None else "en"))
 
 
 def describe(plan: TaskPlan, elmo: Elmo | None) -> RunDescription:
-    """What a new run writes down."""
+    """The description that a new run writes."""
     plan = with_vectors(plan, elmo)
     return RunDescription(
         task=plan.task,
@@ -303,13 +303,13 @@ def describe(plan: TaskPlan, elmo: Elmo | None) -> RunDescription:
 
 
 def _vectors(static: str) -> str | None:
-    """The content of a file of word vectors; None for the package's, which ``inputs`` names already."""
+    """The digest of a file of word vectors; None for a package's, which ``inputs`` already names."""
     identity = identify_static(static)
     return None if identity == static else identity
 
 
 def _write_description(folder: Path, about: RunDescription, place: Workplace) -> None:
-    """run.json last: where it stands, everything that it needs stands beside it."""
+    """Write run.json last: if it exists, everything that it needs is beside it."""
     place.features.static.save(folder)
     alphabet = list(place.features.spelling.alphabet)
     words = list(place.features.words.words)
@@ -334,6 +334,6 @@ def _finish(plan: TaskPlan, place: Workplace, trained_on: int, dev: list[Any], p
     }
     write_json(plan.out / SCORES, summary)
     if scores.confusion is not None and scores.confusion.labels:
-        with suppress(MissingExtra):  # the numbers are in scores.json all the same
+        with suppress(MissingExtra):  # the numbers are in scores.json anyway
             draw_confusion(scores.confusion, plan.out / PICTURE, f"{place.definition.title}, dev")
     return Finished(scores, mixes, progress)

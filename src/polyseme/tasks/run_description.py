@@ -1,4 +1,4 @@
-"""A task's run on disk: its network, its progress, and run.json, which says all else that has to be remembered."""
+"""A task's run on disk: its network, its progress, and run.json, which describes everything else."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """The biLM of a run: where it was, and what it is."""
+    """The biLM of a run: its name or path, and what identifies it."""
 
     name: str
     fingerprint: str
-    state: State = "reset"  #: where its sentences start
+    state: State = "reset"  #: the state its sentences start from
 
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
-    """What the run was begun with; ``pieces`` are the files that were written with it."""
+    """What a run was started with; ``pieces`` are the files written along with it."""
 
     task: str
     budget: str
     seed: int
     lang: str
     inputs: InputChoices
-    vectors: str | None  #: the content of a file of word vectors; None for the package's, which ``inputs`` names
+    vectors: str | None  #: the digest of a file of word vectors; None for a package's, which ``inputs`` names
     network: Any  #: the task's sizes
     training: TrainingChoices
     data: Mapping[str, InputFile]  #: by split
@@ -50,12 +50,12 @@ class RunDescription:
     lenient: bool = False
     skip_bad_lines: bool = False
     pieces: Mapping[str, Piece] = field(default_factory=dict)
-    polyseme: str = __version__  #: that began it, for people
+    polyseme: str = __version__  #: the version that started it, for information
     version: int = VERSION
 
     @classmethod
     def read(cls, folder: Path) -> RunDescription:
-        """FormatError where there is none, or what lies beside it is not what it says."""
+        """Read run.json; FormatError if there is none, or if the files beside it do not match it."""
         if not (folder / RUN).is_file():
             raise FormatError(f"{folder} is not a run of polyseme task train: it has no {RUN}")
         try:
@@ -80,7 +80,7 @@ def load_network(network: TaskNetwork, path: Path) -> None:
 
 
 def save_progress(network: TaskNetwork, training: TaskTraining, path: Path) -> None:
-    """Everything that is needed to go on as if nothing had happened."""
+    """Save everything needed to continue as if the run had never stopped."""
     tensors = {f"network.{name}": tensor for name, tensor in network.state_dict().items()}
     tensors |= {f"average.{name}": tensor for name, tensor in training.average.values.items()}
     for number, values in training.optimizer.state_dict()["state"].items():
@@ -89,7 +89,7 @@ def save_progress(network: TaskNetwork, training: TaskTraining, path: Path) -> N
 
 
 def restore_progress(network: TaskNetwork, training: TaskTraining, path: Path) -> None:
-    """Put a run's state into a network and a training that were begun in the same way."""
+    """Load a run's state into a network and a training that were created in the same way."""
     tensors, about = read_run_file(path, "delete it, and the run begins again")
     _fill(network, _part(tensors, "network."), path)
     training.average.begin(_part(tensors, "average."))

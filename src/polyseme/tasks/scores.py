@@ -1,4 +1,4 @@
-"""What a model scores: one number that counts, others beside it, and the same for each class. All in percent."""
+"""The scores of a model: the main metric, others beside it, and the same for each class. All in percent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polyseme.jobs.atomic import replace_when_complete
 
 Floats = npt.NDArray[np.float64]
 
-#: Beyond these a picture cannot be read; the most frequent classes are shown.
+#: A picture of more classes could not be read; the most frequent ones are shown.
 LARGEST_PICTURE = 40
 
 
@@ -47,7 +47,7 @@ class Scores:
 
 
 def precision_recall_f1(right: int, predicted: int, gold: int) -> dict[str, float]:
-    """In percent; 0 where nothing was predicted, or nothing was there."""
+    """Precision, recall and F1 in percent; 0 if nothing was predicted, or there was nothing to find."""
     precision = 100 * right / predicted if predicted else 0.0
     recall = 100 * right / gold if gold else 0.0
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
@@ -68,7 +68,7 @@ def span_tally(predicted: Iterable[Any], gold: Iterable[Any]) -> tuple[float, ..
 
 
 def label_scores(gold: Sequence[str], predicted: Sequence[str]) -> Scores:
-    """Accuracy over single labels, precision, recall and F1 of each, and the confusion matrix."""
+    """Accuracy over all labels; precision, recall and F1 of each label; and the confusion matrix."""
     right = Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)
     gold_counts, predicted_counts = Counter(gold), Counter(predicted)
     classes = {

@@ -1,12 +1,12 @@
-"""Spans as tags, in the schemes that files use, and F1 over spans; what a network found, with how sure it is.
+"""Spans as tags, in the schemes that files use; F1 over spans; and predictions with their confidence.
 
 I live in New York City      IOB1   O O O I-LOC I-LOC I-LOC     B- only where a span touches one of its own class
 San Jose                     IOB2   O O O B-LOC I-LOC I-LOC     every span begins with B-
                              BIOES  O O O B-LOC I-LOC E-LOC     S- is a span of one token
                              BIOUL  O O O B-LOC I-LOC L-LOC     the same with U- and L-
 
-A found label or span is equal to the same one of a file, so scores, files and JSON take it for what it is, and a record
-can say the confidence.
+A predicted label or span equals the same gold one, so scores, files and JSON treat both alike, while a record can add
+the confidence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Scheme = Literal["IOB1", "IOB2", "BIOES", "BIOUL"]
 
 
 class Span(NamedTuple):
-    """Tokens ``start`` to ``end`` (not included) are one ``label``."""
+    """The tokens [start, end) are one ``label``."""
 
     label: str
     start: int
@@ -32,7 +32,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """A scheme's letters for a token of a span, by its place in it."""
+    """A scheme's letters for a token, by its position in a span."""
 
     single: str
     first: str
@@ -60,13 +60,13 @@ def may_end(tag: str, scheme: Scheme) -> bool:
 
 
 def may_follow(before: str, tag: str, scheme: Scheme) -> bool:
-    """Whether two tags can stand side by side."""
+    """Whether one tag can follow another."""
     (a, label_before), (b, label) = split_tag(before), split_tag(tag)
     if scheme == "IOB1":
         return b != "B" or label == label_before
     if scheme == "IOB2":
         return b != "I" or (a in ("B", "I") and label == label_before)
-    if a in ("B", "I"):  # a span is open: it goes on or ends, in its own class
+    if a in ("B", "I"):  # a span is open: it continues or ends, with the same label
         return b in ("I", LETTERS[scheme].last) and label == label_before
     return b not in ("I", LETTERS[scheme].last)
 
@@ -83,9 +83,9 @@ def is_tag(text: str) -> bool:
 
 
 def find_scheme(sentences: Sequence[Sequence[str]], place: Callable[[int, int], str]) -> Scheme:
-    """The scheme that all these tags follow; InputError with the ``place(sentence, token)`` that does not fit.
+    """The scheme that all these tags follow; else InputError with the ``place(sentence, token)`` of a misfit.
 
-    Where none fits, the one with the fewest misfits was meant: a single S-LOC does not make a file BIOES.
+    If none fits, the one with the fewest misfits was probably meant: a single S-LOC does not make a file BIOES.
     """
     fits = next((scheme for scheme in _BY_LIKELIHOOD if next(_misfits(sentences, scheme), None) is None), None)
     if fits is not None:
@@ -106,7 +106,7 @@ def find_scheme(sentences: Sequence[Sequence[str]], place: Callable[[int, int], 
 
 
 def _misfits(sentences: Sequence[Sequence[str]], scheme: Scheme) -> Iterator[tuple[int, int]]:
-    """(sentence, token) of every tag that cannot stand there; behind the last token where a span is left open."""
+    """(sentence, token) of every tag that is not allowed there; one past the last token if a span is left open."""
     letters = LETTERS[scheme]
     known = {"O", "B", "I", letters.last, letters.single}
     for number, tags in enumerate(sentences):
@@ -151,7 +151,7 @@ def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> list[str]:
 
 
 def span_scores(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> Scores:
-    """Exact spans with their labels: precision, recall, F1 over all and for each label."""
+    """Precision, recall and F1 of exact spans with their labels, over all and for each label."""
     right: Counter[str] = Counter()
     gold_counts = Counter(span.label for spans in gold for span in spans)
     predicted_counts = Counter(span.label for spans in predicted for span in spans)
@@ -167,7 +167,7 @@ def span_scores(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Spa
 
 
 def span_confusion(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[Span]]) -> Confusion:
-    """Labels of spans with the same tokens; "O" where the other side has no such span."""
+    """Labels of spans with the same tokens; "O" if the other side has no such span."""
     pairs: list[tuple[str, str]] = []
     for expected, found in zip(gold, predicted, strict=True):
         by_place = {(span.start, span.end): span.label for span in expected}
@@ -177,7 +177,7 @@ def span_confusion(gold: Sequence[Sequence[Span]], predicted: Sequence[Sequence[
 
 
 class FoundLabel(str):
-    """A label and its probability."""
+    """A predicted label and its probability."""
 
     confidence: float
 
@@ -189,19 +189,19 @@ class FoundLabel(str):
 
 
 class FoundSpan(Span):
-    """A span and the probability of the least certain of its tags."""
+    """A predicted span and the probability of its least certain tag."""
 
     confidence: float
 
     @classmethod
     def of(cls, span: Span, confidences: list[float]) -> FoundSpan:
-        """``confidences`` are those of the tags of the whole sentence."""
+        """``confidences`` has one number for each tag of the sentence."""
         found = cls(*span)
         found.confidence = round(min(confidences[span.start : span.end]), 4)
         return found
 
 
 def sure(found: object) -> dict[str, float]:
-    """What a record says of it; nothing where it does not come from a network."""
+    """The confidence for a record; empty if the label or span was not predicted by a network."""
     confidence = getattr(found, "confidence", None)
     return {} if confidence is None else {"confidence": confidence}

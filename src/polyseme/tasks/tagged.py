@@ -1,8 +1,8 @@
-"""Files with a word and its tag on each line, in whatever columns: CoNLL-2003, UNER, KLUE and a stranger's own.
+"""Files with a word and its tag on each line, in any columns: CoNLL-2003, UNER, KLUE and similar formats.
 
-The column of tags is the last one that holds nothing but tags; the column of words is the first other one that can hold
-them (see ``word_column``). Which scheme the tags follow is told by the tags of the whole file.
-Sentences are blocks of lines between empty ones.
+The tag column is the last one that holds only tags; the word column is the first other one that can hold words (see
+``word_column``). The tag scheme is detected from all tags of the file. Sentences are blocks of lines separated by
+empty lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from polyseme.tasks.spans import find_scheme, is_tag
 
 Table = Sequence[Sequence[Sequence[str]]]  # sentences, their rows, the cells of a row
 
-_NUMBER = re.compile(r"[0-9]+(?:[-.][0-9]+)?")  # of a word, of several ("2-3"), or of none ("2.1")
+_NUMBER = re.compile(r"[0-9]+(?:[-.][0-9]+)?")  # id of a word, of several ("2-3"), or of an empty node ("2.1")
 Row = tuple[tuple[str, ...], tuple[str, ...]]  # words, tags
 
 DOCUMENT_START = "-DOCSTART-"
@@ -30,7 +30,7 @@ _NAMED_COMMENT = re.compile(r"#+\s*[\w:.-]+(\s+[\w:.-]+)*\s*=")  # "# text = …
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The lines of one sentence, and what stands before it (empty lines, comments), all as they are in the file."""
+    """The lines of one sentence and those before it (empty lines, comments), unchanged."""
 
     before: tuple[str, ...]
     lines: tuple[str, ...]
@@ -44,12 +44,12 @@ class Block:
 def read_blocks(
     path: str | Path, is_comment: Callable[[str], bool], reading: FileReading | None = None
 ) -> Iterator[Block]:
-    """All sentences; a last block without lines holds what stands behind the last one.
+    """All sentences; a final block without lines holds what follows the last sentence.
 
-    A sentence of which a line is skipped is left out as a whole: without one of its words it is another sentence.
+    A sentence with a skipped line is left out as a whole: without one of its words it would be another sentence.
     """
     before, lines, start = list[str](), list[str](), 0
-    skipped, known = list[int](), 0  # lines that were skipped, and how many of them before this sentence
+    skipped, known = list[int](), 0  # skipped lines, and how many of them come before this sentence
     for number, line in (reading or FileReading()).lines(path, skipped):
         if line.strip() and not is_comment(line):
             start = number if not lines else start
@@ -68,15 +68,15 @@ def read_blocks(
 
 
 def cells(line: str) -> list[str]:
-    """The columns of a line: between tabs if it has any, else between spaces, but not at a no-break space in a word."""
+    """The columns of a line, split at tabs if it has any, else at spaces, but not at no-break spaces."""
     return line.split("\t") if "\t" in line else [cell for cell in line.split(" ") if cell]
 
 
 def word_column(table: Table, columns: Iterable[int]) -> int | None:
-    """The first of these columns that can hold the words; None where all are numbers.
+    """The first of these columns that can hold the words; None if all of them hold numbers.
 
-    What names a document or sentence is the same throughout each sentence, words are not. Capitals alone are tags where
-    another column has small letters, or letters without case, and more different values.
+    The name of a document or sentence is the same throughout a sentence; words are not. A column of capitals holds tags
+    if another column has lower-case or caseless letters and more different values.
     """
     values = {column: {row[column] for rows in table for row in rows} for column in columns}
     written = [column for column, found in values.items() if not all(map(_NUMBER.fullmatch, found))]
@@ -87,7 +87,7 @@ def word_column(table: Table, columns: Iterable[int]) -> int | None:
 
 
 def _names_sentences(table: Table, column: int) -> bool:
-    """Whether several sentences of two words or more have one value each; a single one may be "No no"."""
+    """Whether several sentences of two or more words have only one value each; a single one may be "No no"."""
     longer = [rows for rows in table if len(rows) > 1]
     return len(longer) > 1 and all(row[column] == rows[0][column] for rows in longer for row in rows)
 
@@ -97,7 +97,7 @@ def _is_capitals(cell: str) -> bool:
 
 
 def words_of(block: Block, rows: Sequence[Sequence[str]], column: int, source: str) -> tuple[str, ...]:
-    """The words of a sentence; InputError with the line of one that is empty."""
+    """The words of a sentence; InputError with the line number if one is empty."""
     for number, row in enumerate(rows):
         if not row[column]:
             raise InputError(f"{block.place(source, number)} has an empty word in column {column + 1}")
@@ -159,7 +159,7 @@ def _check_widths(blocks: list[Block], table: list[list[list[str]]], source: str
 
 
 def _tag_column(blocks: list[Block], table: list[list[list[str]]], source: str, fits: Callable[[str], bool]) -> int:
-    """The last column of nothing but tags; else the line at which the nearest one fails."""
+    """The last column of only tags; else InputError with the line where the nearest candidate fails."""
     misfits = []
     for column in range(len(table[0][0])):
         wrong = [(s, t) for s, rows in enumerate(table) for t, row in enumerate(rows) if not fits(row[column])]
@@ -178,7 +178,7 @@ def _tag_column(blocks: list[Block], table: list[list[list[str]]], source: str, 
 
 
 def _refuse_ranges(blocks: list[Block], table: list[list[list[str]]], source: str) -> None:
-    """ "2-3 don't" before "2 do" and "3 n't" would be a word too many."""
+    """Refuse lines such as "2-3 don't" before "2 do" and "3 n't", which would be one word too many."""
     for block, rows in zip(blocks, table, strict=True):
         for number, (row, after) in enumerate(pairwise(rows)):
             if after[0].isdigit() and row[0].startswith(f"{after[0]}-"):
@@ -187,7 +187,7 @@ def _refuse_ranges(blocks: list[Block], table: list[list[list[str]]], source: st
 
 
 def one_sentence(item: Any, split: Split) -> list[tuple[str, ...]]:
-    """What is to be tagged: a text → its sentences; tokens, or an object with "tokens" or "text" → the same."""
+    """The sentences to tag, from a text, from tokens, or from an object with "tokens" or "text"."""
     if isinstance(item, dict):
         item = item.get("tokens", item.get("text", item))
     if isinstance(item, str):
@@ -196,7 +196,7 @@ def one_sentence(item: Any, split: Split) -> list[tuple[str, ...]]:
 
 
 def tokens_of(value: Any) -> tuple[str, ...]:
-    """Tokens that somebody gives; InputError for what could not be written into a column and read back."""
+    """Checked tokens; InputError for any that could not be written into a column and read back."""
     if not isinstance(value, list | tuple) or not all(isinstance(token, str) for token in value):
         raise InputError(
             f"expected a text, or a list of tokens, or an object with one of them, but found {quoted(value)}"
@@ -210,5 +210,5 @@ def tokens_of(value: Any) -> tuple[str, ...]:
 
 
 def breaks_columns(text: str) -> bool:
-    """A blank does not: columns of our own are between tabs, and a character of Korean text may be one."""
+    """Whether a text has tabs or line breaks. A blank is allowed: our columns are separated by tabs."""
     return any(sign in text for sign in "\t\n\r")

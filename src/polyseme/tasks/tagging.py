@@ -1,4 +1,4 @@
-"""Several tasks over the same texts: names, parts of speech and roles of a sentence, in one record.
+"""Several tasks on the same texts: names, parts of speech and roles of a sentence, in one record.
 
 tag_documents([Task.load("en/ner"), Task.load("en/pos")], read_documents(["a.txt"]))
 # {"id": "0", "text": …, "sentences": [{"tokens": …, "offsets": …, "entities": […], "tags": […]}, …]}
@@ -17,13 +17,13 @@ from polyseme.text.any_language import HAN
 from polyseme.text.readers import Document
 from polyseme.text.tokenization import Sentence
 
-#: Characters of documents that are tagged together: enough for the engine, few enough for a pipe to flow.
+#: Characters of documents tagged together: enough to keep the engine busy, few enough for a pipe to flow.
 WINDOW_CHARACTERS = 20_000
 _HANGUL, _HAN = re.compile("[\uac00-\ud7a3]"), re.compile(f"[{HAN}]")
 
 
 def tag_documents(tasks: Sequence[Task], documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
-    """One record for each document, in order, with what every task says of each of its sentences."""
+    """One record for each document, in order, with every task's predictions for each of its sentences."""
     for window in windows(documents, _size, WINDOW_CHARACTERS):
         answers = [list(_answers(task, window)) for task in tasks]
         for document, records in zip(window, zip(*answers, strict=True), strict=True):
@@ -31,7 +31,7 @@ def tag_documents(tasks: Sequence[Task], documents: Iterable[Document]) -> Itera
 
 
 def language_of(text: str) -> str:
-    """ "ko" where there is Hangul, "zh" where there is Han without it, else "en"."""
+    """ "ko" if there is Hangul, "zh" if there is Han without Hangul, else "en"."""
     if _HANGUL.search(text):
         return "ko"
     return "zh" if _HAN.search(text) else "en"
@@ -42,7 +42,7 @@ def _size(document: Document) -> int:
 
 
 def _answers(task: Task, documents: Sequence[Document]) -> Iterator[dict[str, Any]]:
-    """A record for each document; sentences that are tokens already stay as they are."""
+    """A record for each document; sentences already split into tokens stay as they are."""
     texts = iter(list(task.records((d.id, {}, d.text) for d in documents if d.sentences is None)))
     for document in documents:
         if document.sentences is None:
@@ -54,7 +54,7 @@ def _answers(task: Task, documents: Sequence[Document]) -> Iterator[dict[str, An
 
 
 def _joined(sentences: Sequence[Sequence[str]]) -> tuple[str, list[Sentence]]:
-    """Tokens with blanks between them, and where each stands then."""
+    """Tokens joined by blanks, and their offsets in the result."""
     text, found = "", list[Sentence]()
     for tokens in sentences:
         offsets = []
@@ -67,10 +67,10 @@ def _joined(sentences: Sequence[Sequence[str]]) -> tuple[str, list[Sentence]]:
 
 
 def _merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One record of all; tokens are those of the task that says something of each, such as parts of speech.
+    """All records merged into one; tokens are those of a task that labels every token, such as parts of speech.
 
-    Korean names are found among morphemes, and Korean parts of speech are those of whole words: a name then stands in
-    the words that it touches, and its characters say where it is.
+    In Korean, names are found among morphemes, while parts of speech are those of whole words: a name is then assigned
+    to the words that it touches, and its characters give its exact place.
     """
     first = next((one for one in records if any("tags" in sentence for sentence in one["sentences"])), records[0])
     sentences = [dict(sentence) for sentence in first["sentences"]]
@@ -84,7 +84,7 @@ def _merged(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _moved(found: dict[str, Any], offsets: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Entities of other tokens, in the tokens that they touch."""
+    """Entities over other tokens, moved to the tokens that they touch."""
     if found.keys() != {"entities"}:
         raise ConfigError("these task models split the text differently; use those of one language")
     moved = []

@@ -1,17 +1,17 @@
 """``Task``: a trained model, ready to predict.
 
-tagger = Task.load("run")                              # or one of the box: Task.load("en/ner")
+tagger = Task.load("run")                              # or a bundled one: Task.load("en/ner")
 tagger.predict("Ada Lovelace was born in London.")    # one record, with its sentences
 tagger.evaluate("test.iob2.xz").values["f1"]
 
-What was predicted of a text is one record: its sentences, each with its tokens, their places and the answers.
+The predictions for a text are one record: its sentences, each with its tokens, their offsets and the answers.
 
     {"text": "Ada left. Bob slept.",
      "sentences": [{"tokens": ["Ada", "left", "."], "offsets": [[0, 3], [4, 8], [8, 9]],
                     "entities": [{"label": "PER", "start": 0, "end": 1, "start_char": 0, "end_char": 3, …}]},
                    …]}
 
-``start`` and ``end`` count the tokens of the sentence, ``start_char`` and ``end_char`` the characters of the text.
+``start`` and ``end`` count tokens of the sentence, ``start_char`` and ``end_char`` characters of the text.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from polyseme.tasks.vectors.static import StaticVectors
 from polyseme.text.tokenization import Language, Sentence, language_name, split_text
 
 VOCABULARIES, NETWORK = "vocabularies.json", "model.safetensors"
-#: Examples and tokens that are read together: enough for the engine, and memory stays bounded whatever comes in.
+#: Examples and tokens read together: enough to keep the engine busy, and a bound on memory for any input.
 WINDOW, WINDOW_TOKENS = 2048, 40_000
 
 Item = str | Sequence[str] | dict[str, Any]
@@ -54,7 +54,7 @@ Item = str | Sequence[str] | dict[str, Any]
 
 @dataclass
 class _Waiting:
-    """An item whose answers are not all there."""
+    """An item with answers still to come."""
 
     about: dict[str, Any]
     text: str | None
@@ -73,14 +73,14 @@ class _Waiting:
 
 
 class Task:
-    """A task's network with everything it was trained with. ``about`` is what run.json says."""
+    """A trained task, with everything that it needs to predict. ``about`` is the content of run.json."""
 
     def __init__(
         self, place: Workplace, about: RunDescription, elmo: Elmo | None, lang: Language | None = None
     ) -> None:
         self.place, self.about, self.elmo = place, about, elmo
         self._language: Language = lang or about.lang
-        self._static = place.features.static  # of the words that training met
+        self._static = place.features.static  # of the words seen in training
         self._source_is_at_hand = True
 
     @classmethod
@@ -94,11 +94,11 @@ class Task:
         lang: Language | None = None,
         elmo: Elmo | None = None,
     ) -> Task:
-        """Read a run folder, or a task model of the box by its name ("en/ner").
+        """Load a run folder, or a bundled task model by its name ("en/ner").
 
-        ``model`` and ``options`` say where the biLM is, if it is no longer where it was.
-        ``lang`` says how text is split, if not as it was for training; needed where that was a function.
-        ``elmo`` saves loading the biLM where a program has it already; another one than the run's is not used.
+        ``model`` and ``options`` say where the biLM is, if it has moved. ``lang`` says how text is split, if not as in
+        training; it is needed if that was a function. ``elmo`` is the biLM, if the program has already loaded it; any
+        other model than the run's is ignored.
         """
         folder = find_run(run)
         about = RunDescription.read(folder)
@@ -110,7 +110,7 @@ class Task:
         if model is not None or options is not None:
             moved = replace(choices, model=model or choices.model, options=options or "")
         elmo = elmo if _is_known(elmo, about.model) else open_known_elmo(moved, about.model, device)
-        learned = LearnedWords(tuple(words.get("words", ())))  # earlier runs have none
+        learned = LearnedWords(tuple(words.get("words", ())))  # older runs have none
         features = Features(choices, StaticVectors.saved(folder), spelling, without_disk(elmo), learned)
         network = definition.network(about.network, vocabularies, TokenInputs.of(features))
         load_network(network, folder / NETWORK)
@@ -123,9 +123,9 @@ class Task:
         return self.place.definition
 
     def predict(self, items: str | dict[str, Any] | Iterable[Item]) -> list[dict[str, Any]]:
-        """A text or JSON object, or many → their records, in order: docs/tasks.md says what one holds.
+        """A text or JSON object, or many of them → their records, in order; docs/tasks.md describes a record.
 
-        Of many, each is a text, a list of tokens, or an object with the fields that docs/tasks.md names.
+        Each of many items is a text, a list of tokens, or an object with the fields listed in docs/tasks.md.
         """
         if not isinstance(items, Iterable):
             raise InputError(f"expected a text, an object or a list of them, not {items!r:.60}")
@@ -134,14 +134,14 @@ class Task:
         return list(self.records((f"item {number}", {}, item) for number, item in enumerate(items, start=1)))
 
     def stream(self, items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """(example, prediction) one by one, in constant memory; an error says which item it is about, from 1."""
+        """(example, prediction) one by one, in constant memory; an error names its item by number, from 1."""
         numbered = enumerate(items, start=1)
         return self.answer(example for number, item in numbered for example in self.examples(item, f"item {number}"))
 
     def records(self, items: Iterable[tuple[str, dict[str, Any], Any]]) -> Iterator[dict[str, Any]]:
-        """(its place for errors, what its record begins with, item) → records in order, in constant memory.
+        """(place for errors, first fields of the record, item) → records in order, in constant memory.
 
-        A text is one record with its sentences, where a task answers sentence by sentence; other items have a record
+        If a task answers sentence by sentence, a text gives one record with its sentences; other items give a record
         for each of their examples.
         """
         waiting = deque[_Waiting]()
@@ -164,19 +164,19 @@ class Task:
             yield from rest.finished()
 
     def _text(self, item: Any) -> str | None:
-        """The text of an item whose sentences are examples, each by itself."""
+        """The text of an item, if each of its sentences is an example."""
         text = item.get("text") if isinstance(item, dict) and "tokens" not in item else item
         return text if isinstance(text, str) and self.definition.by_sentence else None
 
     def examples(self, item: Any, place: str = "") -> list[Any]:
-        """What is to be predicted of a text, a list of tokens or an object; an error begins with its ``place``."""
+        """The examples in a text, a list of tokens or an object; an error begins with ``place``."""
         try:
             return self.definition.examples(item, self.reading())
         except InputError as error:
             raise InputError(f"{place}: {error}" if place else str(error)) from None
 
     def answer(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """The same for examples of the task."""
+        """(example, prediction) for examples of the task."""
         for window in windows(examples, self.definition.size, WINDOW_TOKENS, most=WINDOW):
             sentences = [tokens for example in window for tokens in self.definition.sentences(example)]
             self._learn_words({word for tokens in sentences for word in tokens})
@@ -189,12 +189,12 @@ class Task:
         return nullcontext() if cache is None or self.place.features.choices.finetune else cache.held(sentences)
 
     def evaluate(self, path: str | Path, *, lenient: bool = False, skip_bad_lines: bool = False) -> Scores:
-        """The scores on a file in the task's format; what is forgiven in it, as ``FileReading`` has it, is a choice."""
+        """The scores on a file in the task's format; ``FileReading`` explains ``lenient`` and ``skip_bad_lines``."""
         examples, answers = self.answered(path, self.reading(lenient=lenient, skip_bad_lines=skip_bad_lines))
         return self.definition.score(answers, examples)
 
     def answered(self, path: str | Path, reading: FileReading | None = None) -> tuple[list[Any], list[Any]]:
-        """The examples of a file, and what is predicted of each."""
+        """The examples of a file, and the prediction for each."""
         examples = self.definition.read(Path(path), reading or self.reading())
         if not examples:
             raise InputError(f"{path} holds nothing to score")
@@ -202,7 +202,7 @@ class Task:
         return examples, [answer for _, answer in self.answer(examples)]
 
     def reading(self, *, lenient: bool = False, skip_bad_lines: bool = False) -> FileReading:
-        """How a file is read; what is forgiven is said on standard error."""
+        """How a file is read; what is forgiven is reported on standard error."""
         said = partial(print, file=sys.stderr)
         return FileReading(self.split, language_name(self._language), lenient, skip_bad_lines, said)
 
@@ -210,9 +210,9 @@ class Task:
         return split_text(text, self._language)
 
     def _learn_words(self, words: set[str]) -> None:
-        """Get static vectors for words that training did not meet, where their source is at hand.
+        """Get static vectors for words not seen in training, if their source is available.
 
-        Those of the words before them are given up: a stream of text may go on for ever, and memory does not.
+        Those of earlier new words are dropped: a stream of text may go on for ever, but memory is finite.
         """
         features = self.place.features
         static = self._static
@@ -228,19 +228,19 @@ class Task:
 
 
 def without_disk(elmo: Elmo | None) -> LayerCache | None:
-    """A cache that was never filled: new text is read once, so nothing is kept of it."""
+    """A cache that stays empty: new text is read only once, so its layers are not kept."""
     return None if elmo is None else LayerCache(elmo)
 
 
 def _is_known(elmo: Elmo | None, known: KnownModel | None) -> bool:
-    """Whether a biLM is that of a run, and starts its sentences as there."""
+    """Whether a biLM is the one of a run, and starts its sentences in the same state."""
     if elmo is None or known is None:
         return False
     return (elmo.fingerprint, elmo.state) == (known.fingerprint, known.state)
 
 
 def open_known_elmo(choices: InputChoices, known: KnownModel | None, device: str) -> Elmo | None:
-    """The very biLM that a run was trained with; another one would give numbers that mean nothing to it."""
+    """The biLM that a run was trained with; the vectors of any other would mean nothing to its network."""
     if choices.elmo == "none" or known is None:
         return None
     try:
@@ -254,7 +254,7 @@ def open_known_elmo(choices: InputChoices, known: KnownModel | None, device: str
 
 
 def text_record(text: str, sentences: Sequence[Sentence], records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The records of a text's sentences → one."""
+    """The records of a text's sentences → one record."""
     placed = [
         {"tokens": list(sentence.tokens), "offsets": [list(span) for span in sentence.offsets]}
         | _placed(record, text, sentence)
@@ -264,7 +264,7 @@ def text_record(text: str, sentences: Sequence[Sentence], records: Sequence[dict
 
 
 def _placed(value: Any, text: str, sentence: Sentence) -> Any:
-    """The same with characters beside tokens, wherever something has a start and an end."""
+    """The same value, with characters added to tokens wherever something has a start and an end."""
     if isinstance(value, list):
         return [_placed(one, text, sentence) for one in value]
     if not isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""The loop that trains every task: batches by length, a look at dev after each epoch, the best network kept.
+"""The loop that trains every task: batches by length, evaluation on dev after each epoch, the best network kept.
 
-What happens in a step depends on the seed and the step's number alone (order, dropout), so a run that was killed and
-resumed has the same losses as one that was not.
+Each step (order, dropout) depends only on the seed and the step's number, so a run that was killed and resumed has the
+same losses as one that was not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from polyseme.tasks.definition import Definition, TaskNetwork, TrainingChoices, 
 from polyseme.tasks.inputs import Features
 from polyseme.tasks.scores import Scores
 
-#: Batches whose examples are sorted by length together: enough for even batches, few enough for a new order each epoch.
+#: Batches whose examples are sorted by length together: enough for even batches, few enough for new ones each epoch.
 SORTED_TOGETHER = 50
 CHECKPOINT_SECONDS = 60.0
 PREDICTED_TOGETHER = 32
@@ -31,17 +31,17 @@ PREDICTED_TOGETHER = 32
 
 @dataclass
 class TrainingProgress:
-    """Where a run stands; a checkpoint holds exactly this beside the tensors."""
+    """How far a run has come; besides tensors, a checkpoint holds exactly this."""
 
-    epoch: int = 0  # epochs that are finished
-    batch: int = 0  # batches of the present one that are done
+    epoch: int = 0  # finished epochs
+    batch: int = 0  # finished batches of the current epoch
     step: int = 0
     loss: float = 0.0  # sum over these batches
     rate: float = 0.0
     best: float = -math.inf
     best_epoch: int = 0
-    seconds: float = 0.0  # of training and looking at dev, over all sittings
-    history: list[dict[str, float]] = field(default_factory=list)  # one entry an epoch
+    seconds: float = 0.0  # of training and evaluation, including before resuming
+    history: list[dict[str, float]] = field(default_factory=list)  # one entry per epoch
 
     @property
     def stale(self) -> int:
@@ -52,7 +52,7 @@ class TrainingProgress:
         return self.epoch >= choices.epochs or (self.epoch > 0 and self.stale >= choices.patience)
 
     def stopped_by(self, choices: TrainingChoices) -> str:
-        """ "patience" where dev had stopped getting better, "epochs" where there were no more of them."""
+        """ "patience" if dev stopped improving (early stopping), "epochs" if there were no more epochs."""
         return "patience" if self.epoch > 0 and self.stale >= choices.patience else "epochs"
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class TrainingProgress:
 
 @dataclass(frozen=True, slots=True)
 class TaskWatch:
-    """What a person sees of a run."""
+    """Callbacks that report on a run."""
 
     said: Callable[[str], None] = lambda line: None
     stepped: Callable[[TrainingProgress, int], None] = lambda progress, batches: None
@@ -74,7 +74,7 @@ class TaskWatch:
 
 @dataclass(frozen=True, slots=True)
 class EpochHooks:
-    """What a run keeps on disk."""
+    """Callbacks that save a run to disk."""
 
     save_best: Callable[[], None]
     save_last: Callable[[], None]
@@ -82,7 +82,7 @@ class EpochHooks:
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """A task's network with the data around it: what it takes to turn examples into losses and predictions."""
+    """A task's network and its data: everything needed to turn examples into losses and predictions."""
 
     definition: Definition[Any, Any]
     network: TaskNetwork
@@ -118,7 +118,7 @@ def train(
     hooks: EpochHooks,
     watch: TaskWatch,
 ) -> None:
-    """Until the epochs are over or dev has not got better for a while."""
+    """Train until the epochs are over or dev has stopped improving."""
     choices, progress = training.choices, training.progress
     sizes = [place.definition.size(example) for example in examples]
     dev = spread(dev, choices.looks)
@@ -152,7 +152,7 @@ def train(
 
 
 def take_step(place: Workplace, training: TaskTraining, examples: Sequence[Any]) -> float:
-    """One update; the task's loss before it."""
+    """Make one update; returns the task's loss before it."""
     progress = training.progress
     torch.manual_seed(training.seed * 1_000_003 + progress.step)
     place.network.train()
@@ -170,7 +170,7 @@ def take_step(place: Workplace, training: TaskTraining, examples: Sequence[Any])
 
 
 def end_epoch(training: TaskTraining, batches: int, score: float) -> None:
-    """Write the epoch into the history, and halve the rate where dev has not got better for a while."""
+    """Add the epoch to the history, and halve the rate if dev has stopped improving."""
     progress, patience = training.progress, training.choices.halve_after
     progress.epoch += 1
     progress.history.append(
@@ -191,7 +191,7 @@ def end_epoch(training: TaskTraining, batches: int, score: float) -> None:
 
 
 def new_optimizer(network: TaskNetwork, choices: TrainingChoices) -> torch.optim.Optimizer:
-    """Weights decay where they are matrices: biases need not, and the mix of ELMo's layers has a penalty of its own."""
+    """Only weight matrices decay: biases need not, and the mix of ELMo's layers has its own penalty."""
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     groups: list[dict[str, Any]] = [
         {"params": [p for p in trained if p.ndim > 1], "weight_decay": choices.weight_decay},
@@ -199,7 +199,7 @@ def new_optimizer(network: TaskNetwork, choices: TrainingChoices) -> torch.optim
     ]
     if choices.optimizer == "adam":
         return torch.optim.Adam(groups, lr=choices.rate)
-    return torch.optim.Adadelta(groups, lr=choices.rate, rho=0.95)  # Zeiler's (2012) own; PyTorch's is 0.9
+    return torch.optim.Adadelta(groups, lr=choices.rate, rho=0.95)  # Zeiler's (2012) value; PyTorch's default is 0.9
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -208,7 +208,7 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 
 def batches_of_epoch(sizes: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
-    """Every example once, in batches of about the same length, in an order of this epoch's own."""
+    """Every example once, in batches of similar length, in a new order for each epoch."""
     dice = random.Random(f"{seed} {epoch}")
     rows = list(range(len(sizes)))
     dice.shuffle(rows)
@@ -221,7 +221,7 @@ def batches_of_epoch(sizes: Sequence[int], batch: int, seed: int, epoch: int) ->
 
 
 def take_share(examples: list[Any], share: float) -> list[Any]:
-    """A share of the examples, the same for every seed, so that runs can be compared."""
+    """A share of the examples; it is the same for every seed, so that runs can be compared."""
     if share == 1:
         return examples
     rows = list(range(len(examples)))
@@ -230,7 +230,7 @@ def take_share(examples: list[Any], share: float) -> list[Any]:
 
 
 def spread(examples: Sequence[Any], count: int) -> Sequence[Any]:
-    """So many of the examples, evenly spread over them; all for 0."""
+    """``count`` of the examples, evenly spread; all of them for 0."""
     if count in (0, len(examples)) or count > len(examples):
         return examples
     return [examples[number * len(examples) // count] for number in range(count)]
@@ -253,7 +253,7 @@ def predict(place: Workplace, examples: Sequence[Any], together: int = PREDICTED
 
 
 def to_device(value: Any, device: torch.device) -> Any:
-    """The tensors of a batch, through all its dataclasses and lists, where they are needed."""
+    """A batch with its tensors moved to the device, through all its dataclasses and lists."""
     if device.type == "cpu":
         return value
     if isinstance(value, Tensor):

@@ -1,4 +1,4 @@
-"""Sentences with their parts of speech, from a CoNLL-U treebank; and what one knows of a word without its context."""
+"""Sentences with parts of speech from a CoNLL-U treebank, and a baseline that tags words without their context."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polyseme.errors import ConfigError, InputError
 from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.tagged import read_blocks
 
-#: Universal tags, or those of the language.
+#: Universal tags, or language-specific ones.
 TagColumn = Literal["upos", "xpos"]
 _COLUMNS: dict[str, int] = {"upos": 3, "xpos": 4}
 _WORD_ID = re.compile(r"[0-9]+")
@@ -21,13 +21,13 @@ _OTHER_ID = re.compile(r"[0-9]+[-.][0-9]+")  # a multi-word token ("2-3") or an 
 
 LONGEST_SUFFIX = 4  # characters
 
-#: How the Penn Treebank and those after it write brackets and quotes; a biLM reads text as people write it.
+#: How the Penn Treebank and its successors write brackets and quotes; a biLM reads text as people write it.
 PENN_SIGNS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"'}
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedSentence:
-    """Words and their tags, side by side."""
+    """Words and their tags."""
 
     tokens: tuple[str, ...]
     tags: tuple[str, ...]
@@ -58,10 +58,10 @@ def read_treebank(path: str | Path, column: TagColumn, reading: FileReading | No
 
 
 class MostFrequentTag:
-    """The tag a word has most often in training, whatever stands around it.
+    """A tagger that gives each word its most frequent tag in training, whatever its context.
 
-    A word that was not seen is taken for its lower case if that was seen; else it gets the tag of the rare words
-    (seen once) of the same shape that end as it does, by the longest suffix that any of them has.
+    An unseen word is looked up in lower case. If that was not seen either, it gets the tag of rare words (seen once) of
+    the same shape with the same ending, by the longest suffix that any of them shares.
     """
 
     def __init__(self, sentences: Iterable[TaggedSentence]) -> None:
@@ -75,7 +75,7 @@ class MostFrequentTag:
         for word, counts in rare.items():
             for ending in _endings(word):
                 endings[ending] += counts
-                endings["", ending[1]] += counts  # of any shape
+                endings["", ending[1]] += counts  # for any shape
         self.endings = {ending: _most_frequent(counts) for ending, counts in endings.items()}
 
     def tag(self, word: str) -> str:
@@ -88,13 +88,13 @@ class MostFrequentTag:
         raise AssertionError("the empty ending fits every word")
 
     def accuracy(self, sentences: Sequence[TaggedSentence]) -> float:
-        """The share of the words that get their tag."""
+        """The share of words that get the right tag."""
         pairs = [pair for s in sentences for pair in zip(s.tokens, s.tags, strict=True)]
         return sum(self.tag(token) == tag for token, tag in pairs) / max(1, len(pairs))
 
 
 def _most_frequent(counts: Counter[str]) -> str:
-    """Of equals the first in the alphabet, so that the order of the sentences does not matter."""
+    """The most frequent tag; ties go to the first in the alphabet, so that the order of sentences does not matter."""
     return min(counts, key=lambda tag: (-counts[tag], tag))
 
 

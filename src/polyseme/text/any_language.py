@@ -1,14 +1,14 @@
-"""Words of any language: runs of letters in scripts with spaces, short pieces in scripts without, punctuation apart.
+"""Words of any language: runs of letters in scripts with spaces, short pieces in scripts without, and punctuation.
 
 Words keep inner apostrophes and hyphens (п'ять, кто-то, anak-anak), numbers their inner marks (3,14 and 12:30), and
 initials, titles without a vowel and ordinals their point (J. Verne, Dr. Faust, am 3. Mai).
 
-The pieces of the regular expression, which characters make words in which script, serve all tokenisers. ``\\w`` alone
-breaks words: it leaves out combining marks, without which Hindi, Thai or decomposed French fall apart. The marks come
-from Python's own Unicode tables.
+All tokenisers use the pieces of the regular expression, which define the characters of words in each script. ``\\w``
+alone breaks words: it excludes combining marks, without which Hindi, Thai or decomposed French fall apart. The marks
+come from Python's own Unicode tables.
 
-Characters are repeated possessively, groups are not: Python 3.11.2, which Debian 12 has, then finds empty tokens.
-Nothing is lost, because every turn of a group begins with a character that could not end the turn before.
+Characters are repeated possessively, but groups are not: Python 3.11.2, in Debian 12, would find empty tokens. Nothing
+is lost, because each repetition of a group begins with a character that cannot end the one before.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterator
 from unicodedata import category
 
-# Where combining marks live: the rest is Han, Hangul, private, or unassigned.
+# The blocks with combining marks; the others are Han, Hangul, private or unassigned.
 _BLOCKS = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xFB00, 0x12000), range(0x16A00, 0x1F000))
 
-# No letters by themselves: joiners, soft hyphen, direction marks, word joiner, variation selectors, skin tones.
+# Not letters by themselves: joiners, soft hyphen, direction marks, word joiner, variation selectors, skin tones.
 _ATTACHED = "\u00ad\u200c-\u200f\u2060\U000e0100-\U000e01ef\U0001f3fb-\U0001f3ff"
 Span = tuple[int, int]
 
@@ -37,7 +37,7 @@ def _marks() -> Iterator[str]:
                 start = None
 
 
-# The insides of character classes.
+# The contents of character classes.
 MARK = "".join(_marks()) + _ATTACHED
 HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HIRAGANA = "\u3041-\u309f"

@@ -4,11 +4,11 @@ Byte scheme (bilm-tf, AllenNLP, SeqVec, NLPL)       Unicode scheme (ELMoForManyL
     a token is its UTF-8 bytes                          a token is its code points
     begin  b1 … bk  end  pad …                          end  c1 … ck  begin  pad …      (swapped: trained like this)
 
-Ids start at 1: row 0 of a model's character table is the zero vector of positions where no token stands.
+Ids start at 1: row 0 of a model's character table is the zero vector for positions without a token.
 
-A character is written in one way: "é" is one code point and not "e" with an accent (Unicode's form NFC). Models have
-learned composed text, and decomposed Hangul is to them another script. So ids are those of the composed token, and text
-is split as if it were composed; tokens and offsets stay those of the text as it was given.
+Characters are composed: "é" is one code point and not "e" with an accent (Unicode's form NFC). Models have learned
+composed text, and to them decomposed Hangul is another script. So ids are those of the composed token, and text is
+split as if it were composed; tokens and offsets are still those of the given text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from unicodedata import combining, decomposition, is_normalized, normalize
 
 from polyseme.errors import ConfigError
 
-#: Full-width and half-width forms, and what they are forms of.
+#: Full-width and half-width forms → the ordinary characters.
 _NARROW_AND_WIDE = {
     code: normalize("NFKC", chr(code))
     for code in range(0xFF01, 0xFFEF)
@@ -35,7 +35,7 @@ def is_composed(text: str) -> bool:
 
 
 def composed(token: str, *, fold_width: bool = False) -> str:
-    """A token in the form that models know; with ``fold_width``, "１２" is "12" too."""
+    """A token in the form that models know; with ``fold_width``, "１２" also becomes "12"."""
     if token.isascii():
         return token
     if fold_width:
@@ -44,7 +44,7 @@ def composed(token: str, *, fold_width: bool = False) -> str:
 
 
 def compose(text: str) -> tuple[str, list[int]]:
-    """The text composed, and for every character of that, and its end, where it begins in the text as it is."""
+    """The composed text, and for each of its characters, and its end, the position in the original text."""
     parts, starts = list[str](), list[int]()
     begin = 0
     for end in range(1, len(text) + 1):
@@ -58,7 +58,7 @@ def compose(text: str) -> tuple[str, list[int]]:
 
 
 def _joins(before: str, character: str) -> bool:
-    """Whether a character is part of the one before: a mark, or a letter of the same Hangul syllable."""
+    """Whether a character belongs to the previous one: a mark, or a letter of the same Hangul syllable."""
     if combining(character):
         return True
     if character.isascii():
@@ -68,7 +68,7 @@ def _joins(before: str, character: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ByteScheme:
-    """The original's scheme. ``specials`` are tokens that stand for one raw id instead of their bytes.
+    """The original's scheme. ``specials`` are tokens with a single raw id instead of their bytes.
 
     >>> ByteScheme(max_characters=6).row("a")
     [259, 98, 260, 261, 261, 261]
@@ -103,11 +103,11 @@ class ByteScheme:
         return self._spell(token.encode("utf-8", "ignore")[: self.max_characters - 2])
 
     def begin_row(self) -> list[int]:
-        """The row of the sentence's begin."""
+        """The row for the beginning of a sentence."""
         return self._spell([SENTENCE_BEGIN])
 
     def end_row(self) -> list[int]:
-        """The row of the sentence's end."""
+        """The row for the end of a sentence."""
         return self._spell([SENTENCE_END])
 
     def _spell(self, raw: bytes | list[int]) -> list[int]:
@@ -119,7 +119,7 @@ class ByteScheme:
 class UnicodeScheme:
     """ELMoForManyLangs' scheme: ``ids`` is its character dictionary, with the six specials of ``SPECIALS``.
 
-    The first position of a token holds the id of ``<eow>`` and the closing one that of ``<bow>``.
+    A token begins with the id of ``<eow>`` and ends with that of ``<bow>``.
     """
 
     SCHEME = "unicode"

@@ -1,9 +1,9 @@
 """Chinese words by a small linear tagger: does a word end after this character?
 
-The characters around a place, and how often the strings around it are words, vote with small weights; above zero a
-word ends. Traditional characters are read as simplified ones, so that both scripts share all weights. Every place is
-decided by itself from the few characters around it, which makes the work some array operations over the whole text.
-benchmarks/train_chinese.py learns the tables; data/README.md says from what.
+The characters around a place, and how often the strings around it are words, vote with small weights; if the sum is
+above zero, a word ends. Traditional characters are read as simplified ones, so that both scripts share all weights.
+Every place is decided independently from the few characters around it, so the work is a few array operations over the
+whole text. benchmarks/train_chinese.py learns the tables; data/README.md says from what.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from polyseme.text.linear_tagger import (
 
 TABLES = Path(__file__).parent / "data" / "chinese.npz"
 LONGEST = 4  # characters of a string in the lexicon
-CONTEXT = 4  # characters beside a place that its decision may see
-SLOT_BITS = 20  # of a hash choose the slot of a table; the other twelve tell strings in one slot apart
+CONTEXT = 4  # characters on each side of a place that may influence its decision
+SLOT_BITS = 20  # bits of a hash that choose the slot of a table; the other twelve distinguish strings in one slot
 
 WIDE = (("０", "９", linear_tagger.DIGIT), ("Ａ", "Ｚ", linear_tagger.LETTER), ("ａ", "ｚ", linear_tagger.LETTER))
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What the tagger has learnt."""
+    """The learned tables of the tagger."""
 
-    reading: Codes  # [0x110000]: what each character is read as
+    reading: Codes  # [0x110000]: the code that each character is read as
     lexicon: Lexicon  # [2 ** SLOT_BITS]
     weights: Weights  # [2 ** SLOT_BITS]
 
@@ -95,7 +95,7 @@ def find_features(codes: Codes, places: Places, lexicon: Lexicon) -> Codes:
 
 
 def find_word_ends(text: str) -> list[int]:
-    """The places in the text where one word ends and another begins at once, in order."""
+    """The places in the text where one word ends and the next begins immediately, in order."""
     tables = load_tables()
     codes, place = read_codes(text, tables.reading)
     votes = sum_votes(codes, may_part(codes), partial(find_features, lexicon=tables.lexicon), tables.weights, CONTEXT)
@@ -104,7 +104,7 @@ def find_word_ends(text: str) -> list[int]:
 
 
 def may_part(codes: Codes) -> Flags:
-    """Between which neighbours a word may end: not inside numbers and foreign words, nor before a mark."""
+    """Between which neighbours a word may end: not inside numbers and foreign words, and not before a mark."""
     han = is_han(codes)
     known = han | (codes == linear_tagger.DIGIT) | (codes == linear_tagger.LETTER) | (codes == linear_tagger.KANA)
     parts: Flags = (han[:-1] & known[1:]) | (known[:-1] & han[1:])

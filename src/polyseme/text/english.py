@@ -1,7 +1,7 @@
-"""English words as the UD English treebank has them: do|n't, Bush|'s, well|-|known, U.S., 7:30|pm, :-).
+"""English words as in the UD English treebank: do|n't, Bush|'s, well|-|known, U.S., 7:30|pm, :-).
 
-One regular expression; at every place its first alternative that matches wins. Repetitions are possessive or
-bounded, so that time stays linear on any text.
+One regular expression; at every place, the first alternative that matches wins. Repetitions are possessive or bounded,
+so that time is linear on any text.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from polyseme.text.any_language import LETTERS, SYMBOL, UNSPACED_WORD
 
 Span = tuple[int, int]
 
-# Written with a point that ends no sentence.
+# Written with a point that never ends a sentence.
 _TITLES = (
     "adm amb attn brig capt cf cit cmdr col cpl dept dr eg esp fig figs fr ft gen gov hon ibid lt maj messrs mme "
     "mr mrs ms mt op pp prof rep reps rev rt sen sens sgt sp spp sr st ste supt viz vol vols vs"
 )
-# Written with a point, which belongs to the sentence instead where one seems to end.
+# Written with a point, which is taken as the end of a sentence if one seems to end there.
 _SHORTENED = (
     "al approx apr aug ave blvd bros ca calif co conf conn corp dec dist eds esq est etc ext feb fla fri inc jan jr "
     "jul lb lbs ltd mins misc nov oct oz para ph pvt rd sat sec sept sq tel tenn tex thur thurs tue tues va wed yr yrs"
@@ -81,7 +81,7 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 
-# One word on paper, two in the treebank.
+# Written as one word, but two words in the treebank.
 _PAIRS = (
     "can-not gon-na wan-na got-ta out-ta ai-nt are-nt ca-nt could-nt did-nt do-nt does-nt had-nt has-nt have-nt "
     "is-nt should-nt was-nt were-nt wo-nt would-nt i-m i-ve you-re you-ve you-ll they-re they-ve they-ll it-ll that-s "

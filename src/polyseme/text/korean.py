@@ -1,14 +1,14 @@
 """Korean words, and their morphemes by a small linear tagger: nouns without particles, stems without endings.
 
-    배를 타고 먼바다로 나갔다|.              eojeol: what stands between spaces, with punctuation split off
+    배를 타고 먼바다로 나갔다|.              eojeol: the text between spaces, with punctuation split off
     배|를 타|고 먼|바다|로 나갔|다|.         morphemes
 
-An eojeol is a word of the UD Korean treebank. Numbers and names keep their inner marks and what is written on to them:
+An eojeol is a word of the UD Korean treebank. Numbers and names keep their inner marks and anything attached to them:
 2,700만, 24~26cm의, AK-47을.
 
-Only what meets between two syllables is parted: 갔 is 가 and 았 in one syllable, and stays one unit. The syllables
-around a place, and the strings from it to both ends of its eojeol, vote with small weights. Sentences end where those
-of whole eojeol end. benchmarks/train_korean.py learns the weights; data/README.md says from what.
+Words are split only between syllables: 갔 is 가 and 았 in one syllable, and stays one unit. The syllables around a
+place, and the strings from it to both ends of its eojeol, vote with small weights. Sentences are those of whole eojeol.
+benchmarks/train_korean.py learns the weights; data/README.md says from what.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 
-# Polite verb endings close a sentence even where no mark is written, as in most reviews and messages.
+# Polite verb endings end a sentence even without a mark, as in most reviews and messages.
 POLITE = re.compile(r"[가-힣]+(?:니다|[어아여네세구고해군나데에예려워와지대래져줘되돼게께까봐써]요|시오|죠)\Z")
 
 TABLES = Path(__file__).parent / "data" / "korean.npz"
 LEXICON_SLOTS, WEIGHT_SLOTS = 1 << 20, 1 << 21
-REACH = 6  # characters of an eojeol that count, on each side of a place; also those of a string in the lexicon
-BESIDE = 3  # characters of what stands beside an eojeol
-CONTEXT = REACH + BESIDE + 1  # characters beside a place that its decision may see
+REACH = 6  # characters of an eojeol used on each side of a place; also the longest string in the lexicon
+BESIDE = 3  # characters used beyond an eojeol
+CONTEXT = REACH + BESIDE + 1  # characters on each side of a place that may influence its decision
 
 HAN = ord("漢")
 CLASSES = (("À", "ɏ", linear_tagger.LETTER), ("㐀", "\u9fff", HAN), ("\uf900", "\ufaff", HAN))
@@ -74,13 +74,13 @@ def find_words(text: str, start: int, end: int) -> list[Span]:
 
 
 def find_sentences(text: str, start: int, end: int) -> list[list[Span]]:
-    """The words of a line in groups, one a sentence."""
+    """The words of a line, grouped into sentences."""
     return split_sentences(text, find_words(text, start, end), POLITE)
 
 
 @dataclass(frozen=True, slots=True)
 class MorphemeTables:
-    """What the tagger has learnt."""
+    """The learned tables of the tagger."""
 
     lexicon: Lexicon  # [LEXICON_SLOTS]
     weights: Weights  # [WEIGHT_SLOTS]
@@ -94,12 +94,12 @@ def load_tables(path: Path = TABLES) -> MorphemeTables:
 
 @cache
 def reading() -> Codes:
-    """Digits, Latin, Han and kana are read as one character each, spaces as 0: [0x110000]."""
+    """Read digits, Latin, Han and kana as one code each, spaces as 0: [0x110000]."""
     return linear_tagger.make_reading(CLASSES)
 
 
 def compose(raw: Codes) -> tuple[Codes, Places]:
-    """Syllables for conjoining letters (decomposed Hangul), and for each character the place of its last letter."""
+    """Compose conjoining letters (decomposed Hangul) into syllables; for each, the position of its last letter."""
     lead, vowel, tail = raw - np.uint32(0x1100), raw - np.uint32(0x1161), raw - np.uint32(0x11A7)
     opens = np.flatnonzero((lead[:-1] < 19) & (vowel[1:] < 21))
     codes, kept = raw.copy(), np.ones(len(raw), bool)
@@ -117,7 +117,7 @@ def is_syllable(codes: Codes) -> Flags:
 
 
 def is_letter(codes: Codes) -> Flags:
-    """What an eojeol is made of: syllables, single Hangul letters (ㅋㅋ), and the classes."""
+    """Whether each code can be part of an eojeol: syllables, single Hangul letters (ㅋㅋ), and the classes."""
     found: Flags = is_syllable(codes) | ((codes >= 0x3131) & (codes <= 0x318E) & (codes != ord("ㆍ")))
     for code in (linear_tagger.DIGIT, linear_tagger.LETTER, HAN, linear_tagger.KANA):
         found |= codes == code
@@ -161,7 +161,7 @@ def find_features(codes: Codes, places: Places, lexicon: Lexicon) -> Codes:
             joined = joined * np.uint32(16) + level
         return mix(joined)
 
-    left = hashes[here - first, first]  # the eojeol up to this place, and from here on
+    left = hashes[here - first, first]  # the eojeol up to this place, and after it
     right = hashes[end - here - 2, here + 1]
     left_rate, right_rate = rates[here - first, first], rates[end - here - 2, here + 1]
     before, after = (here + 1 - first).astype(np.uint32), (end - here - 1).astype(np.uint32)
@@ -188,7 +188,7 @@ def find_features(codes: Codes, places: Places, lexicon: Lexicon) -> Codes:
 
 
 def _eojeol_around(codes: Codes, place: Places) -> tuple[Places, Places]:
-    """First character of the eojeol at each place and the one after its last, at most REACH away."""
+    """[start, end) of the eojeol around each place, at most REACH away."""
     letter, index = is_letter(codes), np.arange(len(codes))
     first = np.maximum.accumulate(np.where(letter, 0, index + 1))
     end = np.minimum.accumulate(np.where(letter, len(codes), index)[::-1])[::-1]
@@ -214,7 +214,7 @@ def must_part(codes: Codes) -> Flags:
 
 
 def find_morpheme_ends(text: str) -> list[int]:
-    """The places in the text where one morpheme ends and another begins at once, in order."""
+    """The places in the text where one morpheme ends and the next begins immediately, in order."""
     tables = load_tables()
     composed, last = compose(raw_codes(text))
     codes, place = linear_tagger.read_codes(composed, reading(), CONTEXT)

@@ -1,8 +1,8 @@
-"""Does a word end after this character? Small weights vote, for all characters of a text at once.
+"""A linear tagger: does a word end after this character? Small weights vote, for all characters of a text at once.
 
-What surrounds a place (strings, and whatever else a language brings) is hashed; each hash chooses a weight, and above
-zero a word ends. Every place is decided by itself from the few characters around it, which makes the work some array
-operations over the whole text.
+The features around a place (strings, and others that depend on the language) are hashed; each hash chooses a weight,
+and if the sum is above zero, a word ends. Every place is decided independently from the few characters around it, so
+the work is a few array operations over the whole text.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Codes = npt.NDArray[np.uint32]
 Flags = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 Lexicon = npt.NDArray[np.uint16]  #: [slots]: twelve bits of a string's hash, then four of how often it is a word
-Weights = npt.NDArray[np.int8] | npt.NDArray[np.float32]  #: [slots]; floats while they are learnt
+Weights = npt.NDArray[np.int8] | npt.NDArray[np.float32]  #: [slots]; floats during training
 
-_CHUNK = 1 << 14  # characters at once: the arrays stay in the cache
+_CHUNK = 1 << 14  # characters processed at once, so that the arrays stay in the cache
 
 
 DIGIT, LETTER, KANA = ord("0"), ord("a"), ord("ア")
@@ -48,7 +48,7 @@ def raw_codes(text: str) -> Codes:
 
 
 def read_codes(raw: Codes, reading: Codes, context: int) -> tuple[Codes, Places]:
-    """The characters as the tagger reads them, and where each of them has gone.
+    """The characters as the tagger reads them, and the new position of each.
 
     ``context`` zeros follow every line, so that lines do not see each other.
     """
@@ -67,7 +67,7 @@ def mix(values: Codes) -> Codes:
 
 
 def hash_strings(codes: Codes, longest: int) -> Codes:
-    """In row n - 1 the hash of the n characters that begin at each place, past the end 0: [longest, C]."""
+    """Row n - 1 has the hash of the n characters from each place on, past the end 0: [longest, C]."""
     padded = np.concatenate([codes, np.zeros(longest, np.uint32)])
     hashes = np.empty((longest, len(codes)), np.uint32)
     so_far = np.zeros(len(codes), np.uint32)
@@ -77,14 +77,14 @@ def hash_strings(codes: Codes, longest: int) -> Codes:
 
 
 def look_up(lexicon: Lexicon, hashes: Codes) -> Codes:
-    """The word rates, 1 to 15, of strings with these hashes; 0 where the lexicon does not have them."""
+    """The word rates, 1 to 15, of strings with these hashes; 0 if they are not in the lexicon."""
     found = lexicon[hashes >> np.uint32(33 - len(lexicon).bit_length())].astype(np.uint32)
     rates: Codes = (found & np.uint32(15)) * (found >> np.uint32(4) == (hashes & np.uint32(0xFFF)))
     return rates
 
 
 def choose_slots(votes: Sequence[Codes], slots: int) -> Codes:
-    """Which of the weights each vote asks; the same string asks another one in every role: [F, C]."""
+    """The weight that each vote uses; the same string uses a different one in each role: [F, C]."""
     roles = np.arange(len(votes), dtype=np.uint32)[:, None] * np.uint32(0x9E3779B9)
     mixed = np.concatenate(votes).reshape(len(votes), -1) ^ roles
     return (mixed * np.uint32(0x9E3779B1)) >> np.uint32(33 - slots.bit_length())
@@ -93,9 +93,9 @@ def choose_slots(votes: Sequence[Codes], slots: int) -> Codes:
 def sum_votes(
     codes: Codes, asked: Flags, find_features: Callable[[Codes, Places], Codes], weights: Weights, context: int
 ) -> npt.NDArray[np.float32]:
-    """For and against a word's end after each place that is asked, elsewhere 0: [C].
+    """The sum of the votes for a word's end after each asked place, elsewhere 0: [C].
 
-    ``find_features`` takes a piece of the codes and places in it, and gives the slots that vote there: [F, places].
+    ``find_features`` takes a piece of the codes and places in it, and returns the slots that vote there: [F, places].
     """
     votes = np.zeros(len(codes), np.float32)
     for start in range(0, len(codes), _CHUNK):
@@ -107,7 +107,7 @@ def sum_votes(
 
 
 def cut(span: Span, ends: list[int]) -> list[Span]:
-    """A span, parted at those of the ends that lie inside."""
+    """A span, split at those of the ends that are inside it."""
     first, last = span
     inner = ends[bisect_right(ends, first) : bisect_left(ends, last)]
     return list(zip([first, *inner], [*inner, last], strict=True)) if inner else [span]

@@ -1,10 +1,10 @@
-"""An input file, from bytes to lines: decompressed by its suffix, UTF-8, in constant memory; errors name the file.
+"""Input files, from bytes to lines: decompressed by suffix, UTF-8, in constant memory; errors name the file.
 
-.gz, .xz, .bz2 and .zst are recognised by name, "-" is standard input. A file that ends in the middle of its
-compressed stream is refused: half a corpus must not pass for a whole one.
+.gz, .xz, .bz2 and .zst are recognised by name; "-" is standard input. A file whose compressed stream is cut off is
+refused: half a corpus must not pass for a whole one.
 
-A line ends with "\\n" or "\\r\\n" and with nothing else: ``str.splitlines`` would also split at U+2028, U+0085 or a
-form feed, which occur inside sentences.
+Only "\\n" and "\\r\\n" end a line: ``str.splitlines`` would also split at U+2028, U+0085 or a form feed, which occur
+inside sentences.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 BUFFER_BYTES = 1 << 20
-LIMIT_BYTES = 64 << 20  # of one line, and of one document put together from lines
+LIMIT_BYTES = 64 << 20  # for one line, and for one document joined from lines
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -52,7 +52,7 @@ def open_bytes(source: str) -> io.BufferedReader:
 
 
 def compression_of(source: str) -> Compression | None:
-    """How ``source`` is compressed, by its last suffix; raises MissingExtra where the package for it is missing."""
+    """How ``source`` is compressed, by its last suffix; MissingExtra if the package for it is not installed."""
     compression = COMPRESSIONS.get(Path(source).suffix.lower())
     if compression is not None and compression.open is _open_zst:
         _zstandard()
@@ -66,13 +66,13 @@ def without_compression(source: str) -> str:
 
 
 def looks_compressed(start: bytes) -> str | None:
-    """The suffix that a file beginning with these bytes should have, if they are compressed data."""
+    """The suffix that a file with these first bytes should have, if they are compressed data."""
     return next((suffix for suffix, known in COMPRESSIONS.items() if start.startswith(known.magic)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """One compressed format: its name in a sentence, its first bytes, and what opens it."""
+    """A compressed format: its name in a sentence, its first bytes, and the function that opens it."""
 
     title: str
     magic: bytes
@@ -111,11 +111,11 @@ class _NamedErrors(io.RawIOBase):
 
 
 class _ZstdProblem(Exception):
-    """What zstandard raised, so that its own exception type need not be imported here."""
+    """An error of zstandard, whose own exception type need not be imported for this."""
 
 
 class _ZstdFile(io.RawIOBase):
-    """Zstandard frames, one after another; EOFError where the last one is cut off.
+    """Consecutive Zstandard frames; EOFError if the last one is cut off.
 
     zstandard's own stream_reader ends silently at a cut, so the frames are followed here with decompressobj,
     which knows whether it has seen the end. It is fed 256 bytes at a time: at the format's highest ratio (128 KB
@@ -129,8 +129,8 @@ class _ZstdFile(io.RawIOBase):
         self._module = _zstandard()
         self._frame = self._module.ZstdDecompressor().decompressobj()
         self._in_frame = False
-        self._compressed = b""  # read from the file, behind the end of the last frame
-        self._ready = memoryview(b"")  # decompressed, not yet asked for
+        self._compressed = b""  # read from the file, after the end of the last frame
+        self._ready = memoryview(b"")  # decompressed, but not yet read
 
     def read(self, size: int = -1) -> bytes:
         while not self._ready:
@@ -200,7 +200,7 @@ def read_lines(stream: io.BufferedReader, source: str) -> Iterator[str]:
 def numbered_lines(
     stream: io.BufferedReader, source: str, skipped: list[int] | None = None
 ) -> Iterator[tuple[int, str]]:
-    """The same with their numbers; where ``skipped`` is given, it gets the numbers of lines that are not UTF-8."""
+    """The same with line numbers; lines that are not UTF-8 are left out if ``skipped`` is given, and noted in it."""
     _refuse_binary(stream.peek(8192)[:8192], source)
     number = 0
     while raw := stream.readline(LIMIT_BYTES + 1):

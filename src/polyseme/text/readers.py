@@ -1,9 +1,9 @@
-"""One iterator of documents over every kind of input file.
+"""One iterator of documents for every kind of input file.
 
     plain text · JSONL · CSV · TSV · Parquet · CoNLL-U · FASTA      each also as .gz, .xz, .bz2 or .zst
 
-The kind is told by the suffix before the compression's (``reviews.jsonl.zst``), anything else is plain text; "-" is
-standard input. Memory stays constant whatever a file's size: what is held is one line, or one document.
+The suffix before that of the compression shows the kind (``reviews.jsonl.zst``); anything else is plain text; "-" is
+standard input. Memory does not grow with the size of a file: only one line or document is held.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _RESIDUES = re.compile(r"[A-Za-z*.-]*")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A piece of input: raw text, or sentences that are tokenised already; the other one is None."""
+    """A piece of input: raw text, or sentences that are already tokenised; the other one is None."""
 
     id: str  # within its file: its own, a sent_id, a FASTA id, or the number of the line or record from 0
     text: str | None
@@ -67,11 +67,11 @@ def read_documents(
 ) -> Iterator[Document]:
     """All documents of all inputs, in order.
 
-    ``inputs`` are files, globs (sorted) and "-"; names, kinds and packages are checked at once, contents while they
-    are read. ``field`` names the text in a table ("text" unless given; "a.b" is nested), ``id`` the column of ids ("id"
-    where there is one), ``keep`` columns that go along. ``unit`` matters to plain text, where each line is a document
-    of its own (a blank one too, so that ids are line numbers) or the lines between two empty lines are; and to CoNLL-U,
-    where each sentence or each ``# newdoc`` is.
+    ``inputs`` are files, globs (sorted) and "-"; names, kinds and packages are checked immediately, contents while they
+    are read. ``field`` names the text column of a table ("text" by default; "a.b" is nested), ``id`` the id column
+    ("id" if there is one), ``keep`` further columns to pass along. ``unit`` says what a document is: in plain text,
+    each line (also a blank one, so that ids are line numbers) or the lines between two empty lines; in CoNLL-U, each
+    sentence or each ``# newdoc``.
     """
     if isinstance(inputs, str | Path):
         inputs = [inputs]
@@ -84,7 +84,7 @@ def read_documents(
 
 
 def expand_inputs(inputs: Sequence[str | Path]) -> list[str]:
-    """The files that ``inputs`` stand for; a glob that matches nothing and a file that is not there are errors."""
+    """The files that ``inputs`` stand for; a glob that matches nothing and a missing file are errors."""
     sources: list[str] = []
     for name in map(str, inputs):
         if name == STDIN or Path(name).exists():
@@ -103,7 +103,7 @@ def expand_inputs(inputs: Sequence[str | Path]) -> list[str]:
 
 
 def kind_of(source: str, kind: str | None = None) -> str:
-    """The kind of one input: ``kind`` if given, else by suffix; the packages it needs are there when this returns."""
+    """The kind of one input: ``kind`` if given, else by suffix; MissingExtra if a package it needs is missing."""
     if kind is not None and kind not in KINDS:
         raise ConfigError(f"there is no input format {kind!r}; there are: {', '.join(KINDS)}")
     compression_of(source)
@@ -184,7 +184,7 @@ def read_conllu(stream: io.BufferedReader, source: str, *, by_document: bool) ->
 
 
 def read_fasta(stream: io.BufferedReader, source: str) -> Iterator[tuple[str, list[list[str]]]]:
-    """(id, [residues]): one upper-case residue a token, a stop "*" at the end left out."""
+    """(id, [residues]): each token is one upper-case residue; a stop "*" at the end is left out."""
     identifier: str | None = None
     parts: list[str] = []
     size, count = 0, 0

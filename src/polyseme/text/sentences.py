@@ -1,6 +1,6 @@
-"""Where sentences end, given the words of a line: after . ! ? and their kin in every script, and closing quotes.
+"""Where sentences end, given the words of a line: after . ! ? and their equivalents in every script, and any quotes.
 
-A point that belongs to a word (Dr., U.S., 3.5) never ends a sentence: the tokenisers have kept it inside.
+A point that belongs to a word (Dr., U.S., 3.5) never ends a sentence: the tokenisers keep it inside the word.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 
 Span = tuple[int, int]
 
-# Ends a sentence where a space follows: Latin, Arabic, Devanagari, Armenian, Ethiopic, Myanmar, Khmer, Mongolian …
+# Ends a sentence if a space follows: Latin, Arabic, Devanagari, Armenian, Ethiopic, Myanmar, Khmer, Mongolian …
 SPACED = frozenset(".!?…‥‼⁇⁈⁉⸮؟۔।॥։።፧፨။។៕᙮᠃᠉᱾᱿꘎꘏꛳꛷꩝꩞꩟꫰꫱꯫")
 # Ends a sentence whatever follows.
 UNSPACED = frozenset("。！？｡．")
@@ -20,7 +20,7 @@ EMOTICON = re.compile(r"[:;=^][-^_']*[\w)(^/|\]\[]+|[~♥♡ㅋㅎㅠㅜ]+")
 
 
 def split_sentences(text: str, spans: list[Span], polite: re.Pattern[str] | None = None) -> list[list[Span]]:
-    """The words of one line in groups, one a sentence.
+    """The words of one line, grouped into sentences.
 
     Words that ``polite`` matches end a sentence without any mark (Korean).
     """
@@ -46,7 +46,7 @@ def split_sentences(text: str, spans: list[Span], polite: re.Pattern[str] | None
 
 
 def _after_closing(text: str, spans: list[Span], mark: int) -> int:
-    """The first word after an ending mark and the marks that stick to it."""
+    """The first word after an ending mark and the marks attached to it."""
     following = mark + 1
     while following < len(spans):
         start = spans[following][0]
@@ -63,7 +63,7 @@ def _after_emoticons(text: str, spans: list[Span], following: int) -> int:
 
 
 def _ends_with_word(text: str, spans: list[Span], following: int) -> bool:
-    """Whether a sentence ends with a polite word before the word ``following``: a space and no punctuation comes."""
+    """Whether a sentence ends with a polite word before the word ``following``, with a space and no punctuation."""
     start = spans[following][0]
     return start > spans[following - 1][1] and text[start].isalnum()
 
@@ -81,7 +81,7 @@ def _ends_with_mark(text: str, spans: list[Span], first: int, mark: int, followi
 
 
 def _ends_before_lower_case(text: str, spans: list[Span], mark: int, following: int) -> bool:
-    """Careless writers begin sentences so; but not after "What?" or a short word, which may be an abbreviation."""
+    """Careless writers begin sentences in lower case; but not after "What?" or a short word (an abbreviation)."""
     start, end = spans[mark]
     if following > mark + 1 or end > start + 1 or text[start] == "…" or mark == 0:
         return False

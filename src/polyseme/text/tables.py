@@ -1,8 +1,8 @@
-"""Texts out of tables: one field of every record of a JSONL, CSV, TSV or Parquet file.
+"""Texts from tables: one field of every record of a JSONL, CSV, TSV or Parquet file.
 
-Each reader yields rows: an id, a text, and the other columns that are to be kept. The id is that of the column that
-was named, or of a column "id" where there is one; else it counts records from 0 (for JSONL: lines, so that blank ones
-keep their number). A null is an empty text. A missing field is an error that lists the fields there are.
+Each reader yields rows: an id, a text, and other columns to keep. The id comes from the named column, or from a column
+"id" if there is one; else it counts records from 0 (in JSONL it counts lines, including blank ones). A null is an
+empty text. A missing field is an error that lists the existing fields.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from polyseme.text.lines import LIMIT_BYTES, read_lines
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What is read of a table; a name such as "article.body" is nested."""
+    """The columns to read from a table; a name such as "article.body" is nested."""
 
     text: str = "text"
-    id: str | None = None  #: "id" where there is such a column, else the number of the record
+    id: str | None = None  #: by default "id", if there is such a column, else the number of the record
     keep: tuple[str, ...] = ()
 
 
 class Row(NamedTuple):
-    """What a reader yields of a record."""
+    """What a reader yields for a record."""
 
     id: str
     text: str
-    kept: dict[str, Any]  #: by name: text, numbers, truth values, null; anything else as text
+    kept: dict[str, Any]  #: by name: text, numbers, booleans, null; anything else as text
 
 
 ID = "id"
 
 
 def read_jsonl(stream: io.BufferedReader, source: str, columns: Columns) -> Iterator[Row]:
-    """One JSON object a line; fields may be nested, as in "article.body"."""
+    """One JSON object per line; fields may be nested, as in "article.body"."""
     for number, line in enumerate(read_lines(stream, source)):
         if not line.strip():
             continue
@@ -59,7 +59,7 @@ def read_jsonl(stream: io.BufferedReader, source: str, columns: Columns) -> Iter
 def read_csv(stream: io.BufferedReader, source: str, columns: Columns) -> Iterator[Row]:
     """Comma-separated with quotes (RFC 4180), column names in the first row."""
     if csv.field_size_limit() < LIMIT_BYTES:
-        csv.field_size_limit(LIMIT_BYTES)  # of the whole process; the default of 128 KB cuts documents off
+        csv.field_size_limit(LIMIT_BYTES)  # for the whole process; the default of 128 KB refuses long documents
     rows = csv.reader((line + "\n" for line in read_lines(stream, source)), strict=True)
     try:
         yield from _rows(((rows.line_num, row) for row in rows if row), source, columns)
@@ -68,13 +68,13 @@ def read_csv(stream: io.BufferedReader, source: str, columns: Columns) -> Iterat
 
 
 def read_tsv(stream: io.BufferedReader, source: str, columns: Columns) -> Iterator[Row]:
-    """Tab-separated, column names in the first row; a quote is an ordinary character, as linguists' files have it."""
+    """Tab-separated, column names in the first row; a quote is an ordinary character, as in linguists' files."""
     lines = enumerate(read_lines(stream, source), start=1)
     return _rows(((number, line.split("\t")) for number, line in lines if line), source, columns)
 
 
 def read_parquet(stream: io.BufferedReader, source: str, columns: Columns, *, seekable: bool) -> Iterator[Row]:
-    """The columns (nested: "article.body"), batch by batch; what cannot seek is first copied to disk."""
+    """The columns (nested: "article.body"), batch by batch; a stream that cannot seek is first copied to disk."""
     pyarrow, parquet = _pyarrow()
     with tempfile.TemporaryFile() as copy:
         if not seekable:
@@ -124,7 +124,7 @@ def _parquet_path(pyarrow: Any, schema: Any, source: str, field: str) -> tuple[l
 
 
 def _rows(rows: Iterator[tuple[int, list[str]]], source: str, columns: Columns) -> Iterator[Row]:
-    """Of CSV and TSV; rows come with the number of their last line."""
+    """Rows of CSV and TSV, given with the number of their last line."""
     _, names = next(rows, (0, []))
     named = columns.id or (ID if names.count(ID) == 1 else None)
     for wanted in (columns.text, *([named] if named else []), *columns.keep):
@@ -149,7 +149,7 @@ def _row(columns: Columns, named: str | None, number: int, place: str, get: Call
 
 
 def plain_value(value: Any) -> Any:
-    """A value that every format of vectors can hold: lists and objects as JSON, dates and the like as text."""
+    """A value that every format of vectors can store: lists and objects as JSON, dates and the like as text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, dict | list):
@@ -174,7 +174,7 @@ def _text(value: Any, field: str, place: str) -> str:
     if not isinstance(value, str):
         raise InputError(f"{place}: the field {field!r} holds {_kind(value)} where text was expected")
     try:
-        value.encode()  # JSON can spell half a surrogate pair, which no UTF-8 file can hold
+        value.encode()  # JSON can contain half a surrogate pair, but no UTF-8 file can
     except UnicodeEncodeError:
         raise InputError(
             f"{place}: the field {field!r} holds half a surrogate pair, which is not a character"
@@ -189,7 +189,7 @@ def _kind(value: Any) -> str:
 
 def _missing(field: str, names: list[str], place: str) -> InputError:
     if names.count(field) > 1:
-        return InputError(f"{place}: the field {field!r} stands there {names.count(field)} times; name another one")
+        return InputError(f"{place}: the field {field!r} occurs {names.count(field)} times; name another one")
     there = ", ".join(repr(name) for name in names[:20]) or "none"
     return InputError(f"{place}: there is no field {field!r}; there are: {there}; name one of them")
 

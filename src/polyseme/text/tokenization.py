@@ -1,15 +1,16 @@
-"""Text → sentences → tokens, with the place of every token in the text.
+"""Text → sentences → tokens, with the offsets of every token in the text.
 
     split_text("Mr. Bush didn't go. He rang.")
     # [Sentence(tokens=['Mr.', 'Bush', 'did', "n't", 'go', '.'], offsets=[(0, 3), (4, 8), …]), Sentence(…)]
-    part_words(["배를", "탔다", "."], "ko")    # words from outside; units 배 를 탔 다 .   belonging to words 0 0 1 1 2
+    part_words(["배를", "탔다", "."], "ko")    # words split elsewhere; units 배 를 탔 다 .   of words 0 0 1 1 2
 
-A token is exactly ``text[start:end]`` and holds no whitespace; every other character is in one token. The words are
-those of the Universal Dependencies treebanks, Korean ones parted into morphemes; docs/tokenization.md says how closely.
+A token is exactly ``text[start:end]`` and contains no whitespace; every other character is in one token. The words are
+those of the Universal Dependencies treebanks, with Korean ones split into morphemes; docs/tokenization.md says how
+closely.
 
-A tokeniser of your own is any function that takes a text and gives its sentences: ``lang=split``, or the name under
-which an installed package adds it, ``lang="thai-words"``. What it promises is checked. Of the names of languages,
-"zh-CN", "ZH" and "zh_Hans" are "zh"; "klingon" is none.
+Your own tokeniser is any function that takes a text and returns its sentences: ``lang=split``, or the name under which
+an installed package adds it, ``lang="thai-words"``. Its output is checked. As names of languages, "zh-CN", "ZH" and
+"zh_Hans" mean "zh"; "klingon" is refused.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from polyseme.text.sentences import split_sentences
 
 Span = tuple[int, int]
 
-#: Names that no package can take.
+#: Names that packages cannot use.
 BUILT_IN = frozenset({"any", "en", "ko", "ko-eojeol", "protein", "whitespace", "zh"})
 
-#: What a token of a language is, where it is smaller than a word of the treebanks; a model's card notes it.
+#: What the tokens of a language are, if they are smaller than treebank words; a model's card records it.
 UNITS = {"ko": "morpheme"}
-#: How the words of the treebanks are found instead.
+#: The languages to use for treebank words instead.
 _WORDS = {"ko": "ko-eojeol"}
 
 _LINE = re.compile(r"[^\r\n]+")
@@ -46,7 +47,7 @@ Language = str | Tokenizer  #: how text is split: a name such as "en", or a func
 
 TOKENIZERS: Group = "polyseme.tokenizers"
 
-#: ISO 639-1, and the languages of released models that have three letters there.
+#: ISO 639-1, and three-letter codes of released models' languages.
 _CODES = """
 aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es
 et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj
@@ -60,29 +61,29 @@ CODES = frozenset(_CODES.split())
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The tokens of one sentence and where each stands in the text: ``text[a:b]`` is the token."""
+    """The tokens of one sentence and their offsets in the text: ``text[a:b]`` is the token."""
 
     tokens: list[str]
     offsets: list[Span]
 
 
 def language_code(lang: str) -> str:
-    """The language of a text that is split so: "ko" for "ko-eojeol"."""
+    """The language of text that is split this way: "ko" for "ko-eojeol"."""
     return lang.removesuffix("-eojeol")
 
 
 def word_language(lang: str) -> str:
-    """How text becomes the words that treebanks and tasks have, where ``lang`` gives smaller units."""
+    """The ``lang`` that splits text into the words of treebanks and tasks, if ``lang`` gives smaller units."""
     return _WORDS.get(lang, lang)
 
 
 def split_text(text: str, lang: Language = "en") -> list[Sentence]:
     """Split a text into sentences and tokens; a line end always ends a sentence.
 
-    ``lang`` is "en", "ko" (morphemes), "ko-eojeol" (what stands between spaces) or "zh"; any other language gets rules
-    for all scripts; "whitespace" is for text that is split already: one sentence a line, a space between tokens;
-    "protein" for sequences: one a line, a token a residue.
-    A function of your own may stand in its place, or the name of one that a package adds: see ``Tokenizer``.
+    ``lang`` is "en", "ko" (morphemes), "ko-eojeol" (the text between spaces) or "zh"; other languages get rules for all
+    scripts; "whitespace" is for text that is already split: one sentence per line, tokens separated by spaces;
+    "protein" is for sequences: one per line, each residue a token.
+    ``lang`` may also be your own function, or the name of one that a package adds: see ``Tokenizer``.
     """
     if not isinstance(lang, str):
         return split_with(lang, text)
@@ -96,7 +97,7 @@ def split_text(text: str, lang: Language = "en") -> list[Sentence]:
 
 
 def _split_composed(text: str, lang: str) -> list[Sentence]:
-    """The words of the composed text, where they stand in the text as it is."""
+    """The words of the composed text, with their offsets in the original text."""
     whole, starts = compose(text)
     spans = [[(starts[a], starts[b]) for a, b in sentence.offsets] for sentence in split_text(whole, lang)]
     kept = [[(a, b) for a, b in sentence if a < b] for sentence in spans]
@@ -126,7 +127,7 @@ def _line_splitter(text: str, lang: str) -> Callable[[int, int], list[list[Span]
 
 
 def added_tokenizer(name: str) -> Tokenizer | None:
-    """The tokeniser that a package adds under this name; None where no package does."""
+    """The tokeniser that a package adds under this name, or None."""
     if ":" in name:
         raise ConfigError(
             f"text was split by the function {name} here, and a function cannot be found by its name; pass it as lang, "
@@ -141,7 +142,7 @@ def added_tokenizer(name: str) -> Tokenizer | None:
 
 
 def language_name(lang: Language) -> str:
-    """What a corpus, an index or a run writes down: "en", or "module:function" of a function."""
+    """What a corpus, an index or a run records: "en", or "module:function" for a function."""
     if isinstance(lang, str):
         return lang
     if not callable(lang):
@@ -151,7 +152,7 @@ def language_name(lang: Language) -> str:
 
 
 def split_with(tokenizer: Tokenizer, text: str) -> list[Sentence]:
-    """The sentences that a tokeniser finds, without empty ones; ConfigError where it breaks a promise."""
+    """The sentences that a tokeniser finds, without empty ones; ConfigError if it breaks a rule."""
     sentences = [sentence for sentence in tokenizer(text) if _length(tokenizer, sentence)]
     before = 0
     for sentence in sentences:
@@ -200,25 +201,25 @@ def known_language(lang: Language) -> Language:
 
 
 class Units(list[str]):
-    """The tokens of a sentence that a model's own tokeniser has made: nothing inside them is parted again."""
+    """The tokens of a sentence from the model's own tokeniser, which are not split again."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartedWords:
-    """The units of a sentence, where each stands in the words with a space between, and how many each word has."""
+    """The units of a sentence, their offsets in the words joined by spaces, and the number of units in each word."""
 
     units: Units
     offsets: list[Span]
-    counts: list[int]  # of each word, 1 at least
+    counts: list[int]  # units of each word, at least 1
 
 
 def units_of(words: Sequence[str], lang: Language) -> list[str]:
-    """What stands for these words in a text of ``lang``: its units, or the words themselves."""
+    """These words as text of ``lang`` has them: their units, or the words themselves."""
     return part_words(words, lang).units if isinstance(lang, str) and lang in UNITS else list(words)
 
 
 def part_words(words: Sequence[str], lang: str) -> PartedWords:
-    """Units of ``lang`` inside every word; a word in which the tokeniser finds nothing is a unit itself."""
+    """Units of ``lang`` in every word; a word in which the tokeniser finds nothing is itself a unit."""
     starts = list(accumulate((len(word) + 1 for word in words), initial=0))
     inside: list[list[Span]] = [[] for _ in words]
     for sentence in split_text(text := " ".join(words), lang):

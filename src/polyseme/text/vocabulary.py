@@ -1,10 +1,10 @@
 """Words in a fixed order, optionally with counts; and sentences as the ids that a model reads.
 
-A ``Vocabulary`` says which id a word has, and which word an id. An ``Indexer`` makes a row of each token: its word id
-and its character ids.
+A ``Vocabulary`` maps words to ids and ids to words. An ``Indexer`` makes a row for each token: its word id and its
+character ids.
 
-On disk (native): UTF-8, one word a line, ``word`` or ``word<TAB>count``, ids are line numbers; either every line has a
-count or none. A word is kept as it is, so it may hold blanks (even consist of one) but no tab, "\\n" or "\\r".
+On disk (native): UTF-8, one word per line, ``word`` or ``word<TAB>count``, ids are line numbers; either every line has
+a count or none has. A word is stored unchanged, so it may contain blanks (or be one) but no tab, "\\n" or "\\r".
 A bilm-tf vocabulary is looser: see `Vocabulary.read_bilm_tf`.
 """
 
@@ -33,7 +33,7 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """``words[i]`` has id i. A word that stands there twice keeps both ids; its lookup gives the last one."""
+    """``words[i]`` has id i. A word that occurs twice keeps both ids; looking it up gives the last one."""
 
     words: tuple[str, ...]
     counts: tuple[int, ...] | None = None
@@ -48,7 +48,7 @@ class Vocabulary:
     def build(cls, counts: Mapping[str, int], *, size: int | None = None, min_count: int = 1) -> Vocabulary:
         """The specials, then the words by decreasing count (ties by code points), always in the same order.
 
-        ``size`` bounds the number of entries, specials included. What is left out is counted as ``<UNK>``.
+        ``size`` limits the number of entries, including the specials. Words left out are counted as ``<UNK>``.
         """
         if size is not None and size < len(SPECIALS):
             raise ConfigError(
@@ -66,7 +66,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: str | Path) -> Vocabulary:
-        """A native vocabulary file (also .gz): every word exactly as it stands there."""
+        """Read a native vocabulary file (also .gz); every word is kept exactly as written."""
         words, counts = list[str](), list[int]()
         for number, line in enumerate(_lines(path), start=1):
             word, tab, count = line.partition("\t")
@@ -81,7 +81,7 @@ class Vocabulary:
 
     @classmethod
     def read_bilm_tf(cls, path: str | Path) -> Vocabulary:
-        """A vocabulary file of bilm-tf (also .gz), by its rules.
+        """Read a bilm-tf vocabulary file (also .gz), by its rules.
 
         Each line is stripped of surrounding white space; ``!!!MAXTERMID`` is skipped and takes no id; a blank line is
         the empty token.
@@ -110,12 +110,12 @@ class Vocabulary:
         return f"Vocabulary({len(self)} words{', with counts' if self.counts else ''})"
 
     def find(self, word: str) -> int | None:
-        """The id of ``word``, as it is or composed, or None."""
+        """The id of ``word``, as written or composed, or None."""
         found = self._ids.get(word)
         return self._ids.get(composed(word)) if found is None and not word.isascii() else found
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """The ids of ``tokens``; an unknown one is ``<UNK>``."""
+        """The ids of ``tokens``; unknown ones get that of ``<UNK>``."""
         unknown = self._ids.get(UNKNOWN)
         found = [unknown if (number := self.find(token)) is None else number for token in tokens]
         if unknown is None and None in found:
@@ -123,7 +123,7 @@ class Vocabulary:
         return [number for number in found if number is not None]
 
     def check_for_training(self) -> None:
-        """Refuse what would train two outputs for one word, or none for a special."""
+        """Refuse a vocabulary that would train two outputs for one word, or none for a special."""
         missing = [special for special in SPECIALS if special not in self]
         if missing:
             raise ConfigError(f"the vocabulary lacks {', '.join(missing)}; add a line for each")
@@ -199,12 +199,12 @@ class Indexer:
         return ids + self.characters.row(spelled) if self.characters else ids
 
     def begin_row(self) -> list[int]:
-        """The K ids of the sentence's begin."""
+        """The K ids for the beginning of a sentence."""
         ids = [self.words.id(self.words.begin)] if self.words else []
         return ids + self.characters.begin_row() if self.characters else ids
 
     def end_row(self) -> list[int]:
-        """The K ids of the sentence's end."""
+        """The K ids for the end of a sentence."""
         ids = [self.words.id(self.words.end)] if self.words else []
         return ids + self.characters.end_row() if self.characters else ids
 

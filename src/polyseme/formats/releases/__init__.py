@@ -1,4 +1,4 @@
-"""Releases of ELMo by name: which there are (known), how their files come here (fetch) and where they are kept (store).
+"""Releases of ELMo by name: which ones exist (known), how files are downloaded (fetch) and where they are kept (store).
 
-Nothing here imports an array library: `polyseme models` answers at once.
+Nothing here imports an array library, so `polyseme models` answers at once.
 """

@@ -1,8 +1,8 @@
-"""What the files of releases were: published checksums, and for all others what came the first time.
+"""Checksums of release files: published ones, and for all other files those of the first download.
 
     RELEASES/checksums.json      "original/weights.hdf5": {"sha256": …, "size": …, "first": the day}
 
-A file that is downloaded again, from wherever, and a file that is read again must be the same bytes.
+A file that is downloaded again, from any address, or read again must have the same bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RECORDS = "checksums.json"
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file as it came the first time."""
+    """A file as first downloaded."""
 
     sha256: str
     size: int
@@ -30,7 +30,7 @@ class FileRecord:
 
 
 def record_of(path: Path) -> FileRecord:
-    """What a file is now."""
+    """The record of a file in its current state."""
     return FileRecord(digest(path, "sha256"), path.stat().st_size, datetime.now(UTC).date().isoformat())
 
 
@@ -40,7 +40,7 @@ def digest(path: Path, kind: str) -> str:
 
 
 def check_published(path: Path, checksum: str) -> None:
-    """Refuse a file that is not the one its publisher has described as "sha1:…"."""
+    """Refuse a file that does not match the checksum of its publisher, "sha1:…"."""
     kind, _, expected = checksum.partition(":")
     if (found := digest(path, kind)) != expected:
         raise DownloadError(
@@ -50,7 +50,7 @@ def check_published(path: Path, checksum: str) -> None:
 
 
 def check_same(path: Path, before: FileRecord, remedy: str) -> None:
-    """Refuse a file that is not what it was."""
+    """Refuse a file that has changed."""
     size = path.stat().st_size
     found = digest(path, "sha256") if size == before.size else ""
     if found != before.sha256:
@@ -62,7 +62,7 @@ def check_same(path: Path, before: FileRecord, remedy: str) -> None:
 
 
 def read_records(folder: Path) -> dict[str, FileRecord]:
-    """All that were ever noted, by "release/file"."""
+    """All records, by "release/file"."""
     try:
         told = json.loads((folder / RECORDS).read_bytes())
         return {key: FileRecord(**record) for key, record in told.items()}
@@ -75,7 +75,7 @@ def read_records(folder: Path) -> dict[str, FileRecord]:
 
 
 def keep_records(folder: Path, records: Mapping[str, FileRecord]) -> None:
-    """Add to what was noted, or replace it; several processes may do so at once."""
+    """Add or replace records; several processes may do so at once."""
     with in_turn(folder / f"{RECORDS}.lock"):
         every = {**read_records(folder), **records}
         with replace_when_complete(folder / RECORDS) as file:

@@ -1,6 +1,6 @@
-"""A release is downloaded: from the first place that has it, checked before it counts, and unpacked.
+"""Downloads a release from the first source that has it, checks it and unpacks it.
 
-A process that is killed leaves what has come in the folder NAME.partial, and the next one goes on with it.
+A process that is killed leaves its files in the folder NAME.partial, and the next one continues from them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from polyseme.formats.releases.store import (
 from polyseme.jobs.atomic import delete_folder, in_turn, partial_path, replace_when_complete, sync
 
 PART = re.compile(r"(.+)\.part-\d+")
-Check = Callable[[Path], object]  #: raises FormatError for a folder that holds no sound model
-#: (end of the name, what it is, its first bytes)
+Check = Callable[[Path], object]  #: raises FormatError if a folder does not hold a sound model
+#: (suffixes, what it is, first bytes)
 KINDS = (
     ((".hdf5", ".h5"), "an HDF5 file", b"\x89HDF\r\n\x1a\n"),
     ((".zip",), "a zip archive", b"PK"),
@@ -51,9 +51,9 @@ PAGE = (b"<!doctype", b"<html", b"<?xml", b"<head")
 
 
 def pull(release: Release, check: Check, *, again: bool = False) -> Download:
-    """Download a release unless it is here; ``again`` even then, and what comes counts as the right one.
+    """Download a release unless it is here; with ``again`` even if it is, and the new files are trusted.
 
-    ``check`` looks at the files before they count. Raises DownloadError with what every place answered.
+    ``check`` must accept the files. Raises DownloadError with the answers of all sources.
     """
     if release.refused:
         raise DownloadError(f"polyseme cannot use {release.name}: {release.refused}")
@@ -120,7 +120,7 @@ class _Pull:
         return self._complete(source, staging, came)
 
     def _files(self, source: Source, staging: Path) -> list[Path]:
-        """All files of a source, downloaded; one that is published in parts is put together."""
+        """All files of a source, downloaded; files published in parts are joined."""
         paths = [staging / name for name in source]
         whole = _whole(paths)
         if whole is None or not whole.exists():
@@ -131,7 +131,7 @@ class _Pull:
         return [whole] if whole else paths
 
     def _fetch(self, name: str, url: str, path: Path) -> None:
-        """One file, checked by its first bytes; one that is here already is not asked for again."""
+        """Download one file, and check its first bytes; a file that is already here is not requested again."""
         if path.exists():
             return
         tell, begun = current_listener(), False
@@ -151,7 +151,7 @@ class _Pull:
             raise DownloadError(f"{urlsplit(url).netloc} does not send it: {error}") from None
 
     def _check_files(self, files: list[Path]) -> dict[str, FileRecord]:
-        """What came, compared with what was published and with what came before."""
+        """Compare the files with published checksums and with earlier downloads."""
         before = {} if self.again else read_records(self.root)
         came: dict[str, FileRecord] = {}
         for path in files:
@@ -168,7 +168,7 @@ class _Pull:
         return came
 
     def _complete(self, source: Source, staging: Path, came: dict[str, FileRecord]) -> Download:
-        """Give the folder its name; from here on the release is here."""
+        """Give the folder its final name, which completes the download."""
         model, folder = staging / MODEL, self.root / folder_name(self.release)
         paths = sorted(path for path in model.rglob("*") if path.is_file())
         files = {path.relative_to(model).as_posix(): record_of(path) for path in paths}
@@ -194,7 +194,7 @@ class _Pull:
 
 
 def _whole(paths: list[Path]) -> Path | None:
-    """What parts (x.part-00, x.part-01, …) are parts of."""
+    """The whole file of parts such as x.part-00, x.part-01, …"""
     names = {match[1] if (match := PART.fullmatch(path.name)) else "" for path in paths}
     return paths[0].with_name(names.pop()) if len(names) == 1 and "" not in names else None
 
@@ -222,7 +222,7 @@ def _move(files: list[Path], folder: Path) -> None:
 
 
 def _undo_completing(source: Source, staging: Path) -> None:
-    """A process that was killed at the very end has left the files one folder further."""
+    """Move files back if a process was killed at the very end, after it had moved them to another folder."""
     for name in source:
         if (staging / MODEL / name).is_file() and not (staging / name).exists():
             (staging / MODEL / name).rename(staging / name)
@@ -231,7 +231,7 @@ def _undo_completing(source: Source, staging: Path) -> None:
 
 
 def check_contents(path: Path) -> None:
-    """Refuse a web page, an empty file, and anything that is not what its name says."""
+    """Refuse a web page, an empty file, and any file that is not what its name says."""
     with path.open("rb") as file:
         start = file.read(512)
     if not start:

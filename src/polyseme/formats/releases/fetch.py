@@ -1,10 +1,10 @@
-"""One file from one address, whatever the network does: it goes on where it stopped, and appears when it is complete.
+"""Downloads one file from one address despite network failures: it resumes, and the file appears once it is complete.
 
-    weights.hdf5.partial         what is here so far; bytes are only ever appended
-    weights.hdf5.partial.json    which file of which server that is: its address, size and version (ETag)
+    weights.hdf5.partial         the bytes so far; they are only ever appended
+    weights.hdf5.partial.json    where they come from: the address, size and version (ETag) of the file
 
-What a server promises is not believed: bytes are counted, a broken connection is taken up again with a range request,
-and a server that has another version, or knows no ranges, sends the file from its beginning.
+Servers are not trusted: bytes are counted, a broken connection is resumed with a range request, and if the server has
+another version, or does not support ranges, the file is downloaded from the beginning.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from polyseme.formats.releases.known import SCHEMES
 from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full
 
 BLOCK = 1 << 18
-#: Less than this of a file is no progress: a server that sends so little at a time is given up.
+#: Fewer bytes than this do not count as progress: a server that sends so little at a time is given up.
 LEAST_PROGRESS = 1 << 12
-#: Answers that may be another one in a moment.
+#: Status codes of temporary failures.
 PASSING = {408, 425, 429, 500, 502, 503, 504}
 NO_SUCH_RANGE = 416
 
-Progress = Callable[[int, int | None], None]  #: (bytes that are here, bytes in all where that is known)
+Progress = Callable[[int, int | None], None]  #: (bytes so far, total bytes if known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Patience:
 
     seconds: float = 30.0
     tries: int = 5
-    pause: float = 1.0  #: before the second try; twice as long before every further one
+    pause: float = 1.0  #: before the second try; doubled before each further one
 
 
 PATIENCE = Patience()
@@ -51,7 +51,7 @@ PATIENCE = Patience()
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """What a server said of the file that is here in part."""
+    """What the server said about a partly downloaded file."""
 
     url: str
     total: int | None
@@ -63,7 +63,7 @@ class _BrokenOff(Exception):
 
 
 def fetch(url: str, path: Path, progress: Progress, patience: Patience | None = None) -> None:
-    """Download ``url`` to ``path``; an earlier call that did not finish is gone on with."""
+    """Download ``url`` to ``path``, continuing an earlier call that did not finish."""
     patience = patience or PATIENCE
     beside, failures = partial_path(path), 0
     most = _size(beside)
@@ -73,7 +73,7 @@ def fetch(url: str, path: Path, progress: Progress, patience: Patience | None = 
             break
         except _BrokenOff as error:
             failures += 1
-            if _size(beside) >= most + LEAST_PROGRESS:  # further than ever, so it may go on as long as it takes
+            if _size(beside) >= most + LEAST_PROGRESS:  # further than before, so the count of failures starts again
                 failures, most = 0, _size(beside)
             if failures >= patience.tries:
                 raise DownloadError(f"{_host(url)} {error}") from None
@@ -86,14 +86,14 @@ def fetch(url: str, path: Path, progress: Progress, patience: Patience | None = 
 
 
 def _receive(url: str, path: Path, progress: Progress, seconds: float) -> None:
-    """Everything that is missing, in one connection."""
+    """Download the missing bytes in one connection."""
     beside, known = partial_path(path), _read_note(path)
     here = _size(beside) if known and known.url == url else 0
     try:
         answer = _open(url, known if here else None, here, seconds)
     except urllib.error.HTTPError as error:
         if error.code == NO_SUCH_RANGE and here and _promised(error.headers) in (here, None):
-            return  # nothing is missing, whatever size was promised first
+            return  # nothing is missing, whatever size was stated at first
         raise _refusal(url, error, beside) from None
     except TimeoutError:
         raise _silent(seconds) from None
@@ -107,10 +107,10 @@ def _receive(url: str, path: Path, progress: Progress, seconds: float) -> None:
         version = _version(url, answer)
         start = here if answer.status == http.client.PARTIAL_CONTENT else 0
         if answer.status == http.client.PARTIAL_CONTENT and not _continues(answer, version, known, here):
-            beside.unlink(missing_ok=True)  # from the beginning, then
+            beside.unlink(missing_ok=True)  # start from the beginning
             raise _BrokenOff("sends other parts of the file than requested")
         if start == 0:
-            beside.unlink(missing_ok=True)  # before the note: the two must never speak of two versions
+            beside.unlink(missing_ok=True)  # before the note: the two must never describe different versions
         _check_room(path, version.total, start)
         _note_path(path).write_text(json.dumps(asdict(version)), encoding="utf-8")
         _append(answer, beside, start, version.total, progress, seconds)
@@ -122,7 +122,7 @@ def _append(answer: Any, beside: Path, start: int, total: int | None, progress: 
         progress(done, total)
         while block := _read(answer, seconds):
             file.write(block)
-            file.flush()  # to the system: a killed process loses nothing that it has told of
+            file.flush()  # to the system: a killed process loses nothing that it has reported
             done += len(block)
             progress(done, total)
     if total is not None and done < total:
@@ -131,7 +131,7 @@ def _append(answer: Any, beside: Path, start: int, total: int | None, progress: 
 
 def _read(answer: Any, seconds: float) -> bytes:
     try:
-        block: bytes = answer.read1(BLOCK)  # what there is: a silence later costs nothing of it
+        block: bytes = answer.read1(BLOCK)  # what is available now, so a later silence loses nothing
     except TimeoutError:
         raise _silent(seconds) from None
     except (http.client.HTTPException, OSError) as error:
@@ -140,7 +140,7 @@ def _read(answer: Any, seconds: float) -> bytes:
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows to other addresses of the web only, and never from an encrypted one to one that is not."""
+    """Follows redirects only to web addresses, and never from an encrypted one to an unencrypted one."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         there = urlsplit(newurl)
@@ -165,13 +165,13 @@ def _version(url: str, answer: Any) -> _Version:
     if answer.status == http.client.PARTIAL_CONTENT:
         total = _promised(answer.headers)
     tag = answer.headers.get("ETag") or ""
-    if tag.startswith("W/") or not tag:  # a weak one says nothing of bytes
+    if tag.startswith("W/") or not tag:  # a weak tag says nothing about bytes
         tag = answer.headers.get("Last-Modified") or ""
     return _Version(url, total, tag)
 
 
 def _continues(answer: Any, version: _Version, known: _Version | None, here: int) -> bool:
-    """Whether a piece begins where we are, in a file of the size that we know."""
+    """Whether the answer continues our partial file, and the total size is the same."""
     match = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range") or "")
     first = int(match[1]) if match else None
     return first == here and known is not None and known.total in (None, version.total)

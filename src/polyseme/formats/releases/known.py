@@ -1,12 +1,13 @@
-"""The models that are known by name: those in the package, and releases that are downloaded.
+"""The models known by name: those bundled with the package, and releases that can be downloaded.
 
-The releases are those of known.toml, and before it releases.toml in the user's own folder. A plain address is one too.
+Releases are listed in releases.toml in the user's folder, which takes precedence, and in known.toml. A plain address
+is also a release.
 
 [[release]]
 name = "our-elmo"                               # any key of ``Release``
 languages = ["is"]
 state = "warm"
-[[release.sources]]                             # a place with all files; the next is tried where one fails
+[[release.sources]]                             # a source with all files; if it fails, the next is tried
 "options.json" = "https://…/options.json"       # name here = address there
 "weights.hdf5" = "https://…/weights.hdf5"
 """
@@ -26,13 +27,13 @@ from urllib.parse import unquote, urlsplit
 from polyseme.errors import FormatError
 from polyseme.jobs.atomic import home_folder
 
-BUNDLED = ("en", "ko", "zh")  #: what comes with the package
+BUNDLED = ("en", "ko", "zh")  #: included in the package
 MODELS = Path(str(resources.files("polyseme"))) / "models"
 
 OWN = "releases.toml"
 SCHEMES = ("http", "https")
-CHECKSUMS = {"sha256": 64, "sha1": 40, "md5": 32}  #: digits of each kind
-#: Settings that make the model right; they become part of its card.
+CHECKSUMS = {"sha256": 64, "sha1": 40, "md5": 32}  #: hex digits of each kind
+#: Settings that the model needs to work correctly; they become part of its card.
 SETTINGS = ("languages", "licence", "trained_on", "words", "tokenization", "state", "mix", "warm_text")
 
 Source = Mapping[str, str]  #: name of a file → its address
@@ -41,56 +42,56 @@ _IN_TOML: dict[str, type | tuple[type, ...]] = {
     "bool": bool,
     "float | None": (int, float),
     "Mapping[str, str]": dict,
-}  #: any other is a list
+}  #: any other type is a list
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A model that somebody has published. What is not stated is empty."""
+    """A published model. Fields that are not stated are empty."""
 
     name: str
     title: str = ""
     aliases: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     container: str = ""
-    megabytes: float | None = None  #: about
+    megabytes: float | None = None  #: approximate
     licence: str = ""
     trained_on: str = ""
-    words: str = ""  #: what its tokens are
-    tokenization: str = ""  #: how text is split for it, where its language does not say it
+    words: str = ""  #: what kind of tokens it has
+    tokenization: str = ""  #: how text is split for it, if not by the rules of its language
     state: str = ""
     mix: str = ""
-    warm_text: str = ""  #: what it reads before a sentence that starts warm, where plain prose is wrong
-    notes: str = ""  #: what is known of its addresses
-    dead: bool = False  #: nobody has reached it for years
+    warm_text: str = ""  #: what it reads before a sentence that starts warm, if plain prose is not suitable
+    notes: str = ""  #: what is known about its addresses
+    dead: bool = False  #: unreachable for years
     refused: str = ""  #: why it cannot be used
-    by_hand: str = ""  #: a page from which only a person gets the files
-    hub: str = ""  #: where it is a repository of the hub
+    by_hand: str = ""  #: a page from which files can only be downloaded by hand
+    hub: str = ""  #: its repository on the hub, if any
     checksums: Mapping[str, str] = field(default_factory=dict)  #: file → "sha1:…", as published
     seen_in: str = ""
     sources: tuple[Source, ...] = ()
 
     @property
     def hosts(self) -> list[str]:
-        """Where it comes from, in the order in which the places are tried."""
+        """The hosts of its sources, in the order in which they are tried."""
         if self.hub or self.by_hand:
             return ["huggingface.co" if self.hub else urlsplit(self.by_hand).netloc]
         return list(dict.fromkeys(urlsplit(url).netloc for source in self.sources for url in source.values()))
 
     def card(self) -> dict[str, Any]:
-        """What a model's card takes over."""
+        """The fields that the model's card takes from the release."""
         told = {name: getattr(self, name) for name in SETTINGS}
         told["languages"] = list(self.languages)
         return {"name": self.name, "description": self.title, **{name: value for name, value in told.items() if value}}
 
 
 def bundled_models() -> dict[str, Path]:
-    """The models that came with the package, by their names."""
+    """The bundled models, by name."""
     return {name: MODELS / name for name in BUNDLED if (MODELS / name).is_dir()}
 
 
 def find_release(name: str) -> Release | None:
-    """By its name, another of its names or the address of its weights or options, whatever the case."""
+    """Find a release by name, alias, or address of its weights or options, ignoring case."""
     return _by_name(_own_file()).get(name.casefold().rstrip("/"))
 
 
@@ -106,7 +107,7 @@ def find_file(url: str) -> tuple[Release, str] | None:
 
 
 def known_releases() -> tuple[Release, ...]:
-    """All of them, the user's own first."""
+    """All releases, the user's own first."""
     return _all_releases(_own_file())
 
 
@@ -122,7 +123,7 @@ def _all_releases(own: tuple[Path, int] | None) -> tuple[Release, ...]:
 def _by_name(own: tuple[Path, int] | None) -> dict[str, Release]:
     found: dict[str, Release] = {}
     releases = _all_releases(own)
-    for names in (_names, _aliases, _addresses):  # a name counts before an alias, whatever the order
+    for names in (_names, _aliases, _addresses):  # a name takes precedence over an alias, in any order
         for release in releases:
             for name in names(release):
                 found.setdefault(name.casefold().rstrip("/"), release)
@@ -149,7 +150,7 @@ def _without_scheme(url: str) -> str:
 
 
 def _own_file() -> tuple[Path, int] | None:
-    """The user's file and when it was changed, so that a change is seen."""
+    """The user's file and its modification time, so that changes are noticed."""
     path = home_folder() / OWN
     return (path, path.stat().st_mtime_ns) if path.is_file() else None
 
@@ -207,7 +208,7 @@ def is_url(text: str) -> bool:
 
 
 def url_release(url: str) -> Release:
-    """A plain address as a release; AllenNLP's …_weights.hdf5 has its …_options.json beside it."""
+    """A plain address as a release; beside AllenNLP's …_weights.hdf5 there is an …_options.json."""
     name = file_name(url)
     files = {name: url}
     path = urlsplit(url).path
@@ -223,6 +224,6 @@ def file_release(url: str) -> Release:
 
 
 def file_name(url: str) -> str:
-    """What the file at an address is called here."""
+    """The local name of the file at an address."""
     name = re.sub(r"[^\w.-]", "-", unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2])
     return name.lstrip(".") or "model"

@@ -1,9 +1,9 @@
-"""What a download says of itself while it runs: reports, given to whoever listens.
+"""Progress reports of downloads, sent to a listener.
 
     with reporting_to(show):                        # show(report) is called often; it should be quick
         Elmo.from_pretrained("original")
 
-Where nobody listens, a line is printed when a file begins and every ten seconds. The command line draws bars instead.
+Without a listener, a line is printed when a file begins and every ten seconds. The command line draws bars instead.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ PAUSE = 10.0
 class DownloadReport:
     """One step of a download."""
 
-    #: "begin": a file is about to come; "bytes": more of it is here; "note": something worth a line; "end": it is here
+    #: "begin": a file begins; "bytes": more bytes have arrived; "note": a message; "end": the file is complete
     stage: Literal["begin", "bytes", "note", "end"]
     release: str
     file: str = ""
     url: str = ""
-    done: int = 0  #: bytes that are here
-    total: int | None = None  #: bytes, where the server says so
+    done: int = 0  #: bytes so far
+    total: int | None = None  #: total bytes, if the server says so
     text: str = ""  #: of a note
 
 
@@ -62,14 +62,14 @@ class LinePrinter:
 
 
 def file_line(report: DownloadReport) -> str:
-    """A file that begins: its size and where it comes from."""
+    """A line about a file that begins: its size and where it comes from."""
     size = "unknown size" if report.total is None else shown_size(report.total)
     rest = f", {shown_size(report.done)} of it are here" if report.done else ""
     return f"{report.file}, {size}{rest}, from {urlsplit(report.url).netloc}"
 
 
 def amount(report: DownloadReport) -> str:
-    """How much of a file is here."""
+    """How much of a file has been downloaded."""
     return shown_size(report.done) + (f" of {shown_size(report.total)}" if report.total else "")
 
 
@@ -86,7 +86,7 @@ _listener: ContextVar[Listener | None] = ContextVar("polyseme_downloads", defaul
 
 
 def reporting_to(listener: Listener) -> AbstractContextManager[None]:
-    """Downloads of this thread report to ``listener`` while the block lasts."""
+    """Within the block, downloads of this thread report to ``listener``."""
     return held(_listener, listener)
 
 

@@ -1,9 +1,9 @@
-"""The releases that are here: each in a folder of its own, which appears when it is complete.
+"""The downloaded releases, each in its own folder, which appears once it is complete.
 
 HOME/releases/original/model/…          its files, unpacked
-HOME/releases/original/release.json     where they came from, and what they were
-HOME/releases/original.partial/0/…      what has come so far from the first place where the release lies
-HOME/releases/checksums.json            what came the first time, also of releases that were removed
+HOME/releases/original/release.json     where they came from, and their checksums
+HOME/releases/original.partial/0/…      what has been downloaded so far from the release's first source
+HOME/releases/checksums.json            checksums of first downloads, also of releases that were removed
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MANIFEST, MODEL = "release.json", "model"
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A release that is here."""
+    """A downloaded release."""
 
     name: str
     folder: Path
@@ -35,7 +35,7 @@ class Download:
 
     @property
     def model(self) -> Path:
-        """What the formats read."""
+        """The folder or file that the formats read."""
         return self.folder / MODEL
 
     @property
@@ -55,12 +55,12 @@ def store_folder() -> Path:
 
 
 def find_download(release: Release) -> Download | None:
-    """The release as it is here, if it is."""
+    """The downloaded release, if there is one."""
     return _read_manifest(store_folder() / folder_name(release))
 
 
 def downloads() -> Iterator[Download]:
-    """All releases that are here."""
+    """All downloaded releases."""
     folder = store_folder()
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if found := _read_manifest(path):
@@ -68,7 +68,7 @@ def downloads() -> Iterator[Download]:
 
 
 def verify(download: Download) -> None:
-    """Refuse files that are not what they were when they came."""
+    """Refuse files that have changed since they were downloaded."""
     for name, record in download.files.items():
         path = download.model / name
         if not path.is_file():
@@ -103,8 +103,8 @@ def _remedy(name: str) -> str:
 
 
 def folder_name(release: Release) -> str:
-    """The name of its folder, which every file system takes."""
+    """The name of a release's folder, valid on every file system."""
     if is_url(release.name):
-        kind = "pair" if len(release.sources[0]) > 1 else "file"  # an address alone, and with what belongs to it
+        kind = "pair" if len(release.sources[0]) > 1 else "file"  # one address, or several files that belong together
         return f"{kind}-{hashlib.sha256(release.name.encode()).hexdigest()[:12]}-{file_name(release.name)[:60]}"
     return re.sub(r"[^\w.-]", "-", release.name)

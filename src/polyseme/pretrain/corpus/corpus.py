@@ -1,17 +1,17 @@
-"""A prepared corpus: a folder of plain arrays, memory-mapped, so that its size does not matter.
+"""A prepared corpus: a folder of plain arrays, memory-mapped, so that it may be larger than memory.
 
     corpus.json      what it holds: see CorpusMeta
     tokens.bin       u4 [tokens]         type ids, sentence after sentence, without boundaries
     sentences.bin    u8 [sentences + 1]  where each sentence begins in tokens
     documents.bin    u8 [documents + 1]  where each document begins in sentences
-    types.txt        every distinct token, one a line; its id is its line; by decreasing count, ties by code points
+    types.txt        every distinct token, one per line; its id is its line; by decreasing count, ties by code points
     types.bin        u8 [types + 1]      where each line begins in types.txt
     counts.bin       u8 [types]          how often each type occurs
-    targets.bin      u4 [types]          the word of the softmax that stands for each type, <UNK> where there is none
-    vocab.txt        the words of the softmax with their counts; <S> and </S> are counted once a sentence
+    targets.bin      u4 [types]          each type's word in the softmax, <UNK> if there is none
+    vocab.txt        the words of the softmax with their counts; <S> and </S> are counted once per sentence
 
-All numbers are little endian. `polyseme.pretrain.corpus.preparation` writes it. ``describe`` says what a corpus is
-like, to choose a vocabulary and a sentence length by: coverage and percentiles of lengths.
+All numbers are little endian. `polyseme.pretrain.corpus.preparation` writes it. ``describe`` computes coverage and
+percentiles of lengths, which help to choose a vocabulary and a sentence length.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ META, TYPES_TEXT, VOCABULARY = "corpus.json", "types.txt", "vocab.txt"
 U4, U8 = np.dtype("<u4"), np.dtype("<u8")
 SIZES = (30_000, 50_000, 100_000, 200_000)
 PERCENTS = (1, 5, 25, 50, 75, 95, 99, 100)
-_BLOCK = 1 << 20  # sentences at once
+_BLOCK = 1 << 20  # sentences read at once
 
 
 @dataclass(frozen=True)
 class CorpusMeta:
-    """The figures of a corpus, as corpus.json has them."""
+    """The figures of a corpus, as in corpus.json."""
 
     lang: str
     tokens: int
@@ -46,8 +46,8 @@ class CorpusMeta:
     documents: int
     types: int
     vocabulary_size: int  # words of the softmax, specials included
-    unknown_rate: float  # share of the tokens whose word of the softmax is <UNK>
-    coverage: float  # the share of all others
+    unknown_rate: float  # share of tokens whose word in the softmax is <UNK>
+    coverage: float  # share of all other tokens
     longest_sentence: int  # in tokens
     seed: int
     inputs: tuple[InputFile, ...]
@@ -57,7 +57,7 @@ class CorpusMeta:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """An open corpus; the arrays are read-only and come from the disk as they are touched."""
+    """An open corpus; the arrays are read-only and loaded from disk as they are used."""
 
     folder: Path
     meta: CorpusMeta
@@ -71,12 +71,12 @@ class Corpus:
     _type_starts: NDArray[np.uint64]  # [types + 1]
 
     def type(self, id: int) -> str:
-        """The token that has this type id."""
+        """The token with this type id."""
         start, end = self._type_starts[id : id + 2].tolist()
         return self._type_bytes[start : end - 1].tobytes().decode()
 
     def types(self, ids: Sequence[int] | NDArray[np.integer[Any]]) -> list[str]:
-        """The tokens that have these type ids."""
+        """The tokens with these type ids."""
         return [self.type(int(id)) for id in ids]
 
     def sentence(self, i: int) -> NDArray[np.uint32]:
@@ -85,12 +85,12 @@ class Corpus:
         return np.array(self.tokens[start:end])
 
     def release(self) -> None:
-        """Give back the memory of the text that was read, so that a long run does not come to hold all of it."""
+        """Release the memory of the text that was read, so that a long run does not end up holding all of it."""
         release(self.tokens, self.sentences)
 
 
 def open_corpus(folder: str | Path) -> Corpus:
-    """Open what `prepare` wrote; a folder that is incomplete, damaged or of another version is an InputError."""
+    """Open what `prepare` wrote; InputError if the folder is incomplete, damaged or of another version."""
     folder = Path(folder)
     if not (folder / META).is_file():
         raise InputError(f"{folder} is not a prepared corpus: it has no {META}; make one with: polyseme prepare")
@@ -117,7 +117,7 @@ def open_corpus(folder: str | Path) -> Corpus:
 
 
 def _check(corpus: Corpus) -> None:
-    """The places where the files meet must agree; the rest is checked by their sizes."""
+    """Check that the files agree where they refer to each other; sizes were checked before."""
     meta = corpus.meta
     for name, starts, end in (
         ("sentences.bin", corpus.sentences, meta.tokens),
@@ -133,8 +133,8 @@ def _check(corpus: Corpus) -> None:
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """``coverage[V]``: share of the tokens in a vocabulary of the V - 3 most frequent words and the specials;
-    ``lengths[p]``: p percent of the sentences have at most so many tokens."""
+    """``coverage[V]``: the share of tokens in a vocabulary of the V - 3 most frequent words and the specials;
+    ``lengths[p]``: p percent of the sentences have at most this many tokens."""
 
     coverage: dict[int, float]
     lengths: dict[int, int]
@@ -142,7 +142,7 @@ class CorpusStatistics:
 
 
 def describe(corpus: Corpus) -> CorpusStatistics:
-    """Count through a corpus in constant memory."""
+    """Compute the statistics of a corpus in constant memory."""
     meta = corpus.meta
     return CorpusStatistics(
         coverage={size: int(corpus.counts[: size - len(SPECIALS)].sum()) / meta.tokens for size in SIZES},
@@ -160,7 +160,7 @@ def _percentiles(corpus: Corpus) -> dict[int, int]:
 
 
 def _distinct_lengths(corpus: Corpus) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The lengths that occur, increasing, and how often each does."""
+    """The lengths that occur, increasing, and how often each one occurs."""
     lengths, times = np.zeros(0, np.int64), np.zeros(0, np.int64)
     for start in range(0, corpus.meta.sentences, _BLOCK):
         block = np.diff(corpus.sentences[start : start + _BLOCK + 1]).astype(np.int64)

@@ -1,10 +1,10 @@
-"""Pass 1 of preparing a corpus: tokens numbered as they come, sentence and document bounds, and all counts.
+"""Pass 1 of preparing a corpus: number tokens in order of appearance, find sentence and document bounds, count.
 
-    input files → chunks of text of about equal size → arrays of ids, each chunk on its own → files that grow
+    input files → chunks of text of about equal size → arrays of ids for each chunk → growing files
 
-Only the table of distinct tokens is in memory; everything else is appended to files. What is plain text is read line by
-line, not document by document: a line always ends a sentence, so the sentences are the same, and a file without an
-empty line may have any size.
+Only the table of distinct tokens is in memory; everything else is appended to files. Plain text is read line by line,
+not document by document: a line always ends a sentence, so the sentences are the same, and a file without empty lines
+may have any size.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Source:
     name: str
     kind: str
     field: str | None
-    size: int | None  # in bytes; None for what is no regular file
+    size: int | None  # in bytes; None if it is not a regular file
 
     def describe(self) -> InputFile:
         """Its name, size and hash."""
@@ -50,7 +50,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Text that ends a sentence where it ends, or sentences that are tokenised already."""
+    """Text that ends at the end of a sentence, or sentences that are already tokenised."""
 
     text: str
     sentences: list[list[str]] | None
@@ -59,7 +59,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class TextChunk:
-    """Pieces for one worker, and how many bytes of all input files have been read when they have been."""
+    """Pieces for one worker, and how many bytes of all input files have been read by the end of them."""
 
     pieces: list[TextPiece]
     bytes_read: int
@@ -67,20 +67,20 @@ class TextChunk:
 
 @dataclass(frozen=True, slots=True)
 class EncodedChunk:
-    """A chunk as ids of its own types."""
+    """A chunk as ids, numbered within the chunk."""
 
     types: list[str]
     counts: NDArray[np.int64]  # [types]
     ids: NDArray[np.uint32]  # [tokens]
     lengths: NDArray[np.uint32]  # [sentences]
     begins_document: NDArray[np.bool_]  # [sentences]
-    ends_document: bool  # a document begins behind the last sentence
+    ends_document: bool  # a document begins after the last sentence
     bytes_read: int
 
 
 def find_sources(inputs: Sequence[str | Path], kind: str | None, field: str | None) -> list[Source]:
     """The input files in order; names, kinds, packages and ``field`` are checked here, contents while reading."""
-    read_documents(inputs, kind=kind, field=field)  # checks all of them together; reads nothing yet
+    read_documents(inputs, kind=kind, field=field)  # checks all of them, without reading anything yet
     sources = []
     for name in expand_inputs(inputs):
         found = kind_of(name, kind)
@@ -165,7 +165,7 @@ def _characters(piece: TextPiece) -> int:
 
 
 def _bytes_of_file(source: Source, piece: TextPiece) -> int:
-    """How much of its file a piece is, where that can be told: for the progress bar."""
+    """How many bytes of its file a piece takes up, if known, for the progress bar."""
     if source.kind != "txt" or compression_of(source.name) is not None:
         return 0
     return 1 + (len(piece.text) if piece.text.isascii() else len(piece.text.encode()))
@@ -184,12 +184,12 @@ class Gathered:
         return self._counts[: len(self.numbers)]
 
     def number_types(self, chunk: EncodedChunk) -> NDArray[np.uint32]:
-        """The number here of each type of a chunk, whose counts are added."""
+        """The global number of each type of a chunk; also adds its counts."""
         numbers = self.numbers
         found = np.array([numbers.setdefault(word, len(numbers)) for word in chunk.types], U4)
         if len(numbers) > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros(len(numbers), np.int64)])
-        self._counts[found] += chunk.counts  # no number stands in `found` twice
+        self._counts[found] += chunk.counts  # `found` has no duplicates
         return found
 
 
@@ -239,4 +239,4 @@ def _append(
 
 
 def _write(file: IO[bytes], values: NDArray[Any]) -> None:
-    file.write(values.tobytes())  # not ndarray.tofile, which tells a full disk from no other error
+    file.write(values.tobytes())  # not ndarray.tofile, whose errors do not say that the disk is full

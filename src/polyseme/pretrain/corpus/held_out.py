@@ -1,6 +1,6 @@
-"""Text that a run is measured on and never trained on: a file of its own, or the end of the corpus.
+"""Held-out text, on which a run is validated and never trained: a separate file, or the end of the corpus.
 
-Of the corpus it is whole documents, as long as they are not much more than the share; otherwise the last sentences.
+From a corpus, whole documents are held out if they are not much more than its share; otherwise the last sentences.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.text.readers import read_documents
 from polyseme.text.tokenization import split_text, units_of
 
-#: Of the corpus, and no more than the recipe validates on.
+#: Share of the corpus that is held out, but never more than the recipe validates on.
 HELD_OUT_SHARE = 0.01
-#: Whole documents may be so many times that; the last one of a small corpus could be most of it.
+#: Whole documents may exceed it by this factor; the last document of a small corpus could be most of it.
 TOO_MUCH = 2
 
 
 def held_out_sentences(corpus: Corpus, valid: Path | None, tokens: int) -> tuple[int, list[list[str]]]:
-    """How many sentences of the corpus are trained on, and about ``tokens`` of the text that is not, by sentences."""
+    """The number of training sentences of the corpus, and about ``tokens`` tokens of the held-out ones."""
     if valid is not None:
         return corpus.meta.sentences, _first_tokens(read_sentences([valid], corpus.meta.lang), tokens)
     first = first_held_out(corpus, max(1, min(tokens, int(corpus.meta.tokens * HELD_OUT_SHARE))))
@@ -31,7 +31,7 @@ def held_out_sentences(corpus: Corpus, valid: Path | None, tokens: int) -> tuple
 
 
 def first_held_out(corpus: Corpus, tokens: int) -> int:
-    """The sentence from which on ``tokens`` or a little more are left."""
+    """The sentence from which on ``tokens`` tokens or slightly more remain."""
     if corpus.meta.sentences == 1:
         raise ConfigError("the corpus is a single sentence: there is nothing to hold out; give --valid FILE")
     end = corpus.meta.tokens
@@ -42,7 +42,7 @@ def first_held_out(corpus: Corpus, tokens: int) -> int:
 
 
 def read_sentences(inputs: Sequence[str | Path], lang: str) -> Iterator[list[str]]:
-    """The tokens of each sentence of some files, split as the corpus was."""
+    """The tokens of each sentence of the files, split as the corpus was."""
     for document in read_documents(inputs, unit="document"):
         if document.sentences is not None:
             yield from (units_of(s, lang) for s in document.sentences if s)

@@ -1,8 +1,8 @@
 """Text of any size → a corpus on disk, in two passes; only the table of distinct tokens is held in memory.
 
-Pass 1 (gather.py) tokenises chunks of text in several processes and numbers the types as they come. Then all counts
-are known, and pass 2 renumbers by frequency, block by block. The final numbers depend on counts and words alone, so
-the bytes are the same however many workers there were.
+Pass 1 (gather.py) tokenises chunks of text in several processes and numbers the types in order of appearance. Then all
+counts are known, and pass 2 renumbers the types by frequency, block by block. The final numbers depend only on counts
+and words, so the bytes are the same for any number of workers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from polyseme.pretrain.corpus.softmax_words import WordChoice, choose_words, rea
 from polyseme.text.tokenization import Language, known_language, language_name, split_text
 from polyseme.text.vocabulary import UNKNOWN, Vocabulary
 
-BLOCK = 1 << 20  # tokens, or types, at once
+BLOCK = 1 << 20  # tokens or types processed at once
 
 
 def prepare(
@@ -43,12 +43,12 @@ def prepare(
     seed: int = 0,
     overwrite: bool = False,
 ) -> CorpusMeta:
-    """Write the corpus folder ``out`` from ``inputs``: all that `polyseme.text.readers.read_documents` takes.
+    """Write the corpus folder ``out`` from ``inputs``: anything that `polyseme.text.readers.read_documents` reads.
 
-    ``lang`` says how raw text is split into tokens ("whitespace": it is already, one sentence a line), or is a function
-    that does it. The words of the softmax are those of the file ``vocabulary`` (of bilm-tf, or of another corpus), else
-    the most frequent ones: at most ``vocabulary_size`` with the specials, each occurring ``min_count`` times or more.
-    ``workers`` processes tokenise, one a core unless given. ``seed`` is noted in the corpus, for the training.
+    ``lang`` says how raw text is split into tokens ("whitespace": it already is, one sentence per line), or is a
+    function that splits it. The words of the softmax are those of the file ``vocabulary`` (of bilm-tf, or of another
+    corpus), or else the most frequent ones: at most ``vocabulary_size`` including the specials, each occurring at least
+    ``min_count`` times. ``workers`` processes tokenise, by default one per core. ``seed`` is stored in the corpus.
     """
     given = read_for_training(Path(vocabulary)) if vocabulary is not None else None
     choice = WordChoice(vocabulary_size, min_count, given)
@@ -57,13 +57,13 @@ def prepare(
         raise ConfigError(f"{workers} worker processes were asked for; at least one is needed")
     sources = find_sources(inputs, kind, field)
     lang = known_language(lang)
-    split_text("a", lang)  # a tokeniser that does not work says so before anything starts
+    split_text("a", lang)  # a broken tokeniser fails before anything starts
     if workers > 1:
         _refuse_local_function(lang)
-    replace = overwrite and (Path(out) / META).is_file()  # a corpus, and nothing else
+    replace = overwrite and (Path(out) / META).is_file()  # only ever replace a corpus
     with folder_when_complete(Path(out), replace=replace) as folder:
         described = tuple(source.describe() for source in sources)
-        size = sum(source.size or 0 for source in sources)  # 0 where it cannot be told: standard input
+        size = sum(source.size or 0 for source in sources)  # 0 if unknown, as for standard input
         with working("reading", size or None, progress) as work:
             gathered = gather(sources, folder, lang=lang, workers=workers, work=work)
         _refuse_empty(gathered, sources)
@@ -123,7 +123,7 @@ def _renumber(path: Path, order: NDArray[np.int64], tokens: int, work: Work) -> 
 
 
 def _write_types(folder: Path, types: list[str], counts: NDArray[np.int64], words: Vocabulary) -> int:
-    """types.txt, types.bin, counts.bin, targets.bin and vocab.txt; the number of tokens that are unknown."""
+    """Write types.txt, types.bin, counts.bin, targets.bin and vocab.txt; returns the number of unknown tokens."""
     position = 0
     with (folder / TYPES_TEXT).open("wb") as text, (folder / "types.bin").open("wb") as starts:
         for first in range(0, len(types), BLOCK):

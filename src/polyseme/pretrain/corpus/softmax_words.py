@@ -1,4 +1,4 @@
-"""Which words the softmax has: the most frequent ones of the corpus, or those of a given file."""
+"""The words of the softmax: the most frequent ones of the corpus, or those of a given file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polyseme.text.vocabulary import BEGIN, END, SPECIALS, UNKNOWN, Vocabulary
 class WordChoice:
     """Bounds for the words of a corpus, or the words themselves."""
 
-    size: int | None = None  # specials included
+    size: int | None = None  # including the specials
     min_count: int = 1
     given: Vocabulary | None = None
 
@@ -28,7 +28,7 @@ class WordChoice:
 
 
 def read_for_training(path: Path) -> Vocabulary:
-    """A vocabulary file of bilm-tf, or a native one with counts (which then are of no matter)."""
+    """A vocabulary file of bilm-tf, or a native one with counts (which are ignored)."""
     vocabulary = Vocabulary.read_bilm_tf(path)
     if any("\t" in word for word in vocabulary.words):
         vocabulary = Vocabulary.read(path)
@@ -42,7 +42,7 @@ def read_for_training(path: Path) -> Vocabulary:
 def choose_words(types: Sequence[str], counts: Sequence[int], sentences: int, choice: WordChoice) -> Vocabulary:
     """The words of the softmax with their counts in this corpus.
 
-    Every sentence is framed by <S> and </S>, so these occur ``sentences`` times; what is no word counts as <UNK>.
+    Every sentence is framed by <S> and </S>, so these occur ``sentences`` times; all other types count as <UNK>.
     """
     occurs = dict(zip(types, counts, strict=True))
     total = sum(counts) + 2 * sentences

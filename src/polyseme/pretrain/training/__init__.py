@@ -1,4 +1,4 @@
-"""The training of a biLM on a prepared corpus: batches, objective, optimiser, the loop, its journal and checkpoints."""
+"""Training a biLM on a prepared corpus: batches, objective, optimiser, training loop, journal and checkpoints."""
 
 from polyseme.extras import need_torch
 

@@ -1,4 +1,4 @@
-"""The model that a run begins with: the run has its shape, its card says so, and it is resumed with the same one."""
+"""The model that a run starts from: it gives the run its shape, is named on the card, and is checked on resuming."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from polyseme.text.characters import UnicodeScheme
 
 BASE = "base.json"
 NEW_WEIGHTS = {"name": None, "fingerprint": None}
-BEFORE = "goes_on_from"  #: the part of a card that tells of the model before
+BEFORE = "goes_on_from"  #: the field of a card that describes the base model
 
 
 def recipe_in_shape_of(stored: StoredModel, recipe: Recipe) -> Recipe:
-    """The recipe with the network of a model in place of its own."""
+    """The recipe with its network replaced by that of a model."""
     if recipe.softmax.share_words:
-        raise ConfigError("a loaded model has a softmax of its own; leave out softmax.share_words")
+        raise ConfigError("a loaded model has its own softmax; leave out softmax.share_words")
     return replace(recipe, model=shape_of(stored))
 
 
 def shape_of(stored: StoredModel) -> ModelShape:
-    """The shape of a model in a recipe's words."""
+    """The shape of a model in a recipe's terms."""
     config, characters = stored.config, stored.config.characters
     shape = ModelShape(input="words", **{name: getattr(config, name) for name in LSTM_CHOICES})
     if characters is None:
@@ -45,7 +45,7 @@ def shape_of(stored: StoredModel) -> ModelShape:
 
 
 def loaded_model(stored: StoredModel, recipe: Recipe, corpus: Corpus, name: str) -> LanguageModel:
-    """A model to go on with, where its softmax is the one that the recipe would make for the corpus."""
+    """The model to continue with; ConfigError if its softmax is not what the recipe would make for the corpus."""
     if stored.softmax is None or stored.vocabulary is None or stored.vocabulary.words != corpus.vocabulary.words:
         raise ConfigError(
             f"{name} has no softmax for the words of this corpus; prepare the corpus with --vocabulary "
@@ -62,24 +62,24 @@ def loaded_model(stored: StoredModel, recipe: Recipe, corpus: Corpus, name: str)
 
 
 def inherited_card(stored: StoredModel, lang: str) -> dict[str, Any]:
-    """What the card of the new model takes over from the old one."""
+    """The fields that the new model's card inherits from the old one."""
     names = ["licence"]
-    if lang == "whitespace":  # the corpus was split before; how text is split is still the model's affair
+    if lang == "whitespace":  # the corpus was already split, so the model's own way of splitting text still holds
         names += ["languages", "tokenization", "unit"]
     learned = {name: stored.card[name] for name in ("training", "curve", BEFORE) if stored.card.get(name)}
     return {BEFORE: _describe(stored) | learned} | {name: stored.card[name] for name in names if name in stored.card}
 
 
 def remember_base(out: Path, stored: StoredModel | None) -> None:
-    """Note which model a new run begins with; None: with new weights."""
+    """Record which model a new run starts from; None for new weights."""
     if stored is None:
-        (out / BASE).unlink(missing_ok=True)  # of a run that died before its first checkpoint
+        (out / BASE).unlink(missing_ok=True)  # left by a run that died before its first checkpoint
     else:
         write_manifest(out / BASE, _describe(stored))
 
 
 def check_base(out: Path, stored: StoredModel | None) -> None:
-    """Refuse to resume a run with another model than the one it began with."""
+    """Refuse to resume a run with a different model than the one it started from."""
     try:
         known = read_values(out / BASE) if (out / BASE).exists() else NEW_WEIGHTS
     except InputError as problem:

@@ -1,10 +1,10 @@
-"""Sentences become a batch: two readings, packed time-major, over one set of distinct tokens.
+"""Sentences → a batch: two readings, packed time-major, over one set of distinct tokens.
 
     forward    <S> w1 w2 … wn       predicts   w1 w2 … wn </S>
     backward   </S> wn … w2 w1      predicts   wn … w2 w1 <S>
 
-A batch is one process's share of a step; it also says what the whole step holds, so that every process can weigh its
-loss and knows which softmax rows the step touches.
+A batch is one process's share of a step. It also describes the whole step, so that every process can weight its loss
+and knows which softmax rows the step uses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from polyseme.text.vocabulary import BEGIN, END, Indexer, Vocabulary
 
 Types = npt.NDArray[np.int64]
 
-#: Rows of character ids that are kept; more distinct types than this are spelled anew when they come back.
+#: Rows of character ids that are cached; rows of further types are computed again each time.
 KEPT_ROWS = 1 << 17
 
 
@@ -33,9 +33,9 @@ KEPT_ROWS = 1 << 17
 class Reading:
     """What one direction reads in a step, packed time-major."""
 
-    inputs: Tensor  # [R] into PackedBatch.rows
+    inputs: Tensor  # [R] indexes into PackedBatch.rows
     targets: Tensor  # [R] word ids of the softmax
-    sizes: tuple[int, ...]  # sequences at each step
+    sizes: tuple[int, ...]  # number of sequences at each time step
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,21 @@ class PackedBatch:
     """One process's share of a step."""
 
     rows: Tensor  # [U, K] id rows of the distinct tokens
-    readings: tuple[Reading, ...]  # forward, backward; empty where a process has no share
+    readings: tuple[Reading, ...]  # forward, backward; empty if the process has no share
     positions: int  #: predictions of one direction in the whole step, over all processes
-    tokens: int  #: the same without boundaries
+    tokens: int  #: tokens in the whole step, without boundaries
     targets: Tensor  #: distinct word ids of the whole step, increasing
 
     def to(self, device: torch.device) -> PackedBatch:
-        """The same on another device."""
+        """The batch on another device."""
         readings = tuple(Reading(r.inputs.to(device), r.targets.to(device), r.sizes) for r in self.readings)
         return replace(self, rows=self.rows.to(device), readings=readings, targets=self.targets.to(device))
 
 
 class TypeTable:
-    """Distinct tokens, numbered, then the two sentence boundaries, then the tokens once more, written in capitals.
+    """Numbered types as id rows and softmax targets: distinct tokens, the two boundaries, the tokens in capitals.
 
-    As id rows and as softmax targets; the target of a token in capitals is that of the token itself.
+    The target of a token in capitals is the token itself.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class TypeTable:
 
     @classmethod
     def of_tokens(cls, tokens: Sequence[str], vocabulary: Vocabulary, indexer: Indexer) -> TypeTable:
-        """Distinct tokens, numbered as they stand."""
+        """Distinct tokens, numbered in the given order."""
         return cls(len(tokens), tokens.__getitem__, np.array(vocabulary.ids(tokens), np.int64), vocabulary, indexer)
 
     def rows(self, types: Types) -> Tensor:
@@ -89,7 +89,7 @@ class TypeTable:
         return torch.from_numpy(np.stack([self._row(int(t)) for t in types]).astype(np.int64))
 
     def in_capitals(self, types: Types) -> Types:
-        """The same tokens, read as if they were written in capitals."""
+        """The same tokens, read as if written in capitals."""
         return types + self._capitals
 
     def targets(self, types: Types) -> Types:
@@ -114,7 +114,7 @@ class TypeTable:
 
 
 def pack_sentences(sentences: Sequence[Types], table: TypeTable, *, directions: int, share: slice) -> PackedBatch:
-    """Sentences, longest first, each from a zero state; ``share`` are those of this process."""
+    """Sentences, longest first, each read from the zero state; ``share`` selects those of this process."""
     mine = sentences[share]
     whole = np.unique(table.targets(np.concatenate([*sentences, [table.begin, table.end]])))
     tokens = sum(len(s) for s in sentences)
@@ -123,7 +123,7 @@ def pack_sentences(sentences: Sequence[Types], table: TypeTable, *, directions: 
 
 
 def pack_windows(windows: Sequence[tuple[Types, Types]], table: TypeTable, *, share: slice) -> PackedBatch:
-    """For each direction inputs and targets [B, T]: every row goes on from where it stood."""
+    """For each direction, inputs and targets [B, T]: every row continues where it stopped."""
     whole = np.unique(table.targets(np.concatenate([targets.ravel() for _, targets in windows])))
     readings = []
     for inputs, targets in windows:

@@ -1,4 +1,4 @@
-"""A recipe and a corpus become a language model with its first weights; a trained one becomes a model to save."""
+"""A recipe and a corpus → a language model with initial weights; a trained language model → a model to save."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from polyseme.pretrain.training.language_model import LanguageModel
 from polyseme.text.characters import ByteScheme, Characters, UnicodeScheme
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Indexer, Vocabulary, WordTable
 
-#: What a recipe's shape and the network's configuration call by the same names.
+#: Fields with the same name in a recipe's shape and in the network's configuration.
 LSTM_CHOICES = ("cell", "projection", "layers", "cell_clip", "projection_clip", "skip_connections", "bidirectional")
-#: Characters of a Unicode model that occur more rarely than this are one character, unknown.
+#: In a Unicode model, characters that occur less often than this are unknown.
 RARE = 2
 
 
 def new_model(recipe: Recipe, corpus: Corpus, seed: int) -> tuple[LanguageModel, Indexer]:
-    """A model in the recipe's shape for the corpus's words, with the original's random first weights."""
+    """A model in the recipe's shape for the corpus's words, initialised as in the original."""
     check_words(recipe, corpus.vocabulary)
     indexer = new_indexer(recipe.model, corpus)
     torch.manual_seed(seed)
@@ -36,7 +36,7 @@ def new_model(recipe: Recipe, corpus: Corpus, seed: int) -> tuple[LanguageModel,
 
 
 def check_words(recipe: Recipe, vocabulary: Vocabulary) -> None:
-    """Refuse words that this recipe cannot train a softmax for."""
+    """Refuse a vocabulary that this recipe cannot train a softmax for."""
     vocabulary.check_for_training()
     if recipe.softmax.kind == "sampled" and recipe.softmax.negatives >= len(vocabulary):
         raise ConfigError(
@@ -53,24 +53,24 @@ def check_words(recipe: Recipe, vocabulary: Vocabulary) -> None:
 
 
 def softmax_cutoffs(recipe: Recipe) -> tuple[int, ...]:
-    """Where the clusters of the recipe's softmax begin; a softmax that is not adaptive has none."""
+    """Where the clusters of the recipe's softmax begin; empty unless it is adaptive."""
     return recipe.softmax.cutoffs if recipe.softmax.kind == "adaptive" else ()
 
 
 def language_model(bilm: BiLM, softmax: Softmax, indexer: Indexer, *, share_words: bool = False) -> LanguageModel:
-    """A biLM that reads what ``indexer`` gives, with its softmax."""
+    """A biLM that reads the ids of ``indexer``, with its softmax."""
     padding = indexer.characters.padding if indexer.characters else 0
     return LanguageModel(bilm, softmax, padding=padding, shared_words=share_words)
 
 
 def trained_model(stored: StoredModel) -> LanguageModel:
-    """A stored model with its softmax, as training and evaluation see it."""
+    """A stored model and its softmax, as training and evaluation use it."""
     weights, _ = output_layer(stored)
     return language_model(BiLM.of(stored), Softmax.of(weights), stored.indexer)
 
 
 def new_indexer(shape: ModelShape, corpus: Corpus) -> Indexer:
-    """What a model of this shape reads of a token."""
+    """The indexer for a model of this shape: how it reads tokens."""
     if shape.input == "words":
         ids = {word: number for number, word in enumerate(corpus.vocabulary.words)}
         return Indexer(words=WordTable(ids, unknown=UNKNOWN, begin=BEGIN, end=END))
@@ -83,7 +83,7 @@ def new_indexer(shape: ModelShape, corpus: Corpus) -> Indexer:
 
 
 def corpus_alphabet(corpus: Corpus) -> dict[str, int]:
-    """Ids of the specials, then of the characters by decreasing count."""
+    """Ids of the specials, then of characters by decreasing count."""
     counts: Counter[str] = Counter()
     for number in range(corpus.meta.types):
         count = int(corpus.counts[number])
@@ -118,7 +118,7 @@ def bilm_config(shape: ModelShape, indexer: Indexer) -> BiLMConfig:
 def stored_model(
     model: LanguageModel, indexer: Indexer, vocabulary: Vocabulary, card: Mapping[str, Any]
 ) -> StoredModel:
-    """What is saved of a trained model."""
+    """A trained model in the form in which it is saved."""
     return StoredModel(
         config=model.bilm.config,
         tensors=model.bilm.arrays(),

@@ -1,4 +1,4 @@
-"""A run on disk: everything that is needed to go on as if nothing had happened."""
+"""A checkpoint: everything needed to continue a run as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ COUNTERS = ("step", "tokens", "best", "since_best", "validated_at", "seed")
 
 
 def save_checkpoint(training: Training, path: Path, about: Mapping[str, Any]) -> None:
-    """Write the run's state; ``about`` says what it reads and how long it took. All processes take part, the first
-    writes."""
+    """Write the run's state; ``about`` says what it reads and how long it took. All processes call it, the first
+    one writes."""
     tensors = {f"model.{name}": tensor for name, tensor in training.model.state_dict().items()}
     tensors |= {f"optimizer.{name}": tensor for name, tensor in training.optimizer.state().items()}
     tensors |= {f"average.{name}": tensor for name, tensor in training.average.values.items()}
@@ -37,7 +37,7 @@ def save_checkpoint(training: Training, path: Path, about: Mapping[str, Any]) ->
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Its tensors and its numbers."""
+    """The tensors of a checkpoint, and its other values."""
     tensors, meta = read_run_file(path, "put a copy of another checkpoint of this run in its place, or start a new run")
     if meta.get("version") != VERSION:
         raise JobError(f"{path} was written by another version ({meta.get('version')}); this one reads {VERSION}")
@@ -45,7 +45,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def restore(training: Training, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
-    """Put a checkpoint's state into a run that was built as the same one."""
+    """Load a checkpoint's state into a run that was built in the same way."""
     training.model.load_state_dict(_part(tensors, "model."))
     training.optimizer.load(_part(tensors, "optimizer."))
     training.average.begin(_part(tensors, "average."))
@@ -61,7 +61,7 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _state_tensors(training: Training) -> dict[str, Tensor]:
-    """Carried states of all processes together."""
+    """The carried states of all processes together."""
     found = {}
     for d, layers in enumerate(training.states or []):
         for layer, state in enumerate(layers):
@@ -71,7 +71,7 @@ def _state_tensors(training: Training) -> dict[str, Tensor]:
 
 
 def _states(tensors: dict[str, Tensor], training: Training) -> States | None:
-    """Each process takes the rows it reads, however many processes there are now."""
+    """The rows of the carried states that this process reads, whatever the number of processes now."""
     if not tensors:
         return None
     config, processes = training.model.bilm.config, training.processes

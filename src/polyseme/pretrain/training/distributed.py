@@ -1,4 +1,4 @@
-"""Several processes that train one model: started by torchrun, each reads its share of every step."""
+"""Several processes that train one model: torchrun starts them, and each reads its share of every step."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Processes:
 
     rank: int = 0
     world: int = 1
-    device: str = "cpu"  #: where they speak with each other
+    device: str = "cpu"  #: where they exchange tensors
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that writes files and speaks to the user."""
+        """Whether this is the process that writes files and prints."""
         return self.rank == 0
 
     def add_up(self, tensors: Sequence[Tensor]) -> None:
@@ -37,15 +37,15 @@ class Processes:
                 tensor.copy_(total.view_as(tensor))
 
     def any(self, wish: bool) -> bool:
-        """Whether one of the processes has this wish; all ask at the same point."""
+        """Whether ``wish`` is true in any process; all of them call this at the same point."""
         return self._sum(float(wish)) > 0
 
     def agree(self, value: float) -> float:
-        """The first process's value, for all of them; all ask at the same point."""
+        """The first process's value, in all processes; all of them call this at the same point."""
         return self._sum(value if self.first else 0.0)
 
     def gather(self, tensor: Tensor) -> Tensor:
-        """The tensors of all processes, one below the other; they may have different numbers of rows."""
+        """The tensors of all processes, concatenated; they may have different numbers of rows."""
         if self.world == 1:
             return tensor
         parts: list[Tensor | None] = [None] * self.world
@@ -59,7 +59,7 @@ class Processes:
         return float(total)
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes are here."""
         if self.world > 1:
             with _while_all_are_there():
                 dist.barrier()
@@ -67,7 +67,7 @@ class Processes:
 
 @contextmanager
 def _while_all_are_there() -> Iterator[None]:
-    """Whoever speaks with a process that was killed learns it from the connection."""
+    """Turn the connection error that a killed process causes in the others into a JobError."""
     try:
         yield
     except RuntimeError:

@@ -1,6 +1,6 @@
 """Files of any size → how well a stored model predicts each of their documents.
 
-Documents are read in windows of some ten thousand tokens, so that memory does not grow with a file.
+Documents are read in windows of about 65,000 tokens, so that memory does not grow with a file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from polyseme.text.tokenization import Language, known_language, split_text, uni
 
 Unit = Literal["line", "document"]
 
-#: Tokens that are evaluated together; the result does not depend on it.
+#: Tokens evaluated together; the result does not depend on it.
 WINDOW_TOKENS = 1 << 16
 
 
@@ -44,7 +44,7 @@ class _Split:
 
     id: str
     sentences: list[list[str]]
-    bytes: list[int]  #: of each sentence as it is written, and one for its end
+    bytes: list[int]  #: UTF-8 bytes of each sentence, plus one for its end
 
 
 def evaluate_files(
@@ -59,15 +59,15 @@ def evaluate_files(
 ) -> Iterator[DocumentLikelihood]:
     """The likelihood of each document of some files; a file without any text is an error.
 
-    ``inputs``, ``unit`` and ``field`` are those of ``read_documents``. ``state``: every sentence starts from zero
-    ("reset") or from one fixed state ("warm"), or goes on where the one before it in its document ended ("carry");
-    unless given, as the model says.
+    ``inputs``, ``unit`` and ``field`` are those of ``read_documents``. ``state`` is where sentences start: from zero
+    ("reset"), from one fixed state ("warm"), or where the previous one in the document ended ("carry"); by default, as
+    the model's card says.
     """
     state = state or card_state(stored)
     if state not in get_args(State):
         raise ConfigError(f"state is {state!r}, but should be one of: {', '.join(get_args(State))}")
     reader = _Reader(stored, state, run)
-    read_documents(inputs, field=field, unit=unit)  # checks all names now, not after hours
+    read_documents(inputs, field=field, unit=unit)  # check all names now, not hours later
     sources, language = expand_inputs(inputs), known_language(lang) if lang else card_language(stored)
 
     def documents(source: str) -> Iterator[_Split]:
@@ -87,7 +87,7 @@ class _Reader:
         self.start = warm_states(self.model, self.indexer, warm_text(stored)) if state == "warm" else None
 
     def evaluate(self, documents: Sequence[_Split]) -> Iterator[Likelihood]:
-        """The sums over each document."""
+        """The likelihood of each document."""
         texts = [document.sentences for document in documents]
         by_sentence: Iterator[Likelihood]
         if self.state == "carry":

@@ -1,4 +1,4 @@
-"""Going on with a model that somebody trained: its weights, a corpus of one's own, the corpus's words.
+"""Fine-tuning: continue training a model on your own corpus, with the words of that corpus.
 
     softmax of the model    words of the corpus          first, the biLM frozen       then
     fits                    all of them in it            –                            all weights
@@ -32,24 +32,24 @@ from polyseme.pretrain.training.pretraining import run_plan
 from polyseme.pretrain.training.run_plan import RunPlan
 from polyseme.text.vocabulary import UNKNOWN, Indexer, Vocabulary
 
-#: Of a budget that is smaller than what the recipe gives the softmax alone: the part that it gets.
+#: The share of the budget that the softmax alone gets if the recipe gives it more than the whole budget.
 LARGEST_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What fine-tuning brought, on held-out text and over the words of the corpus."""
+    """The result of fine-tuning, measured on held-out text over the words of the corpus."""
 
     model: Path
-    before: dict[str, Any]  #: as it was; where words were new, with the rows of ``adapted_softmax``
-    fitted: dict[str, Any] | None  #: with its softmax fitted, the biLM still as it was
-    after: dict[str, Any]  #: the best, which is what was saved
-    softmax_tokens: int = 0  #: that trained the softmax alone
-    all_tokens: int = 0  #: that trained all weights
+    before: dict[str, Any]  #: the original model; for new words, with the rows of ``adapted_softmax``
+    fitted: dict[str, Any] | None  #: with its softmax fitted and the biLM unchanged
+    after: dict[str, Any]  #: the best model, which was saved
+    softmax_tokens: int = 0  #: tokens that trained only the softmax
+    all_tokens: int = 0  #: tokens that trained all weights
 
 
 def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Outcome:
-    """Train the model ``plan.init`` on a corpus; its shape is the model's, whatever the recipe says."""
+    """Train the model ``plan.init`` on a corpus; the model decides the shape, not the recipe."""
     if plan.init is None:
         raise ConfigError("fine-tuning needs a model; name one")
     stored, corpus = load(plan.init, options=plan.init_options), open_corpus(plan.corpus)
@@ -65,7 +65,7 @@ def finetune(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
 
 
 def recipe_for(stored: StoredModel, vocabulary: Vocabulary, recipe: Recipe) -> Recipe:
-    """The recipe in the shape of the model, without the softmax's part of the budget where its softmax fits."""
+    """The recipe in the shape of the model, without the softmax's part of the budget if its softmax fits."""
     if (stored.softmax is not None and stored.softmax.clusters is not None) or recipe.softmax.kind == "adaptive":
         raise ConfigError(
             "an adaptive softmax cannot be fitted to other words; "
@@ -79,9 +79,9 @@ def recipe_for(stored: StoredModel, vocabulary: Vocabulary, recipe: Recipe) -> R
 
 
 def softmax_share(recipe: Recipe) -> int:
-    """Tokens that fit the softmax alone: as the recipe says, but where that is the whole budget and more, a part of it.
+    """Tokens that fit only the softmax: as the recipe says, or a share of the budget if that exceeds it.
 
-    As many as the budget says that the biLM is to stay as it is; more were meant for a larger budget.
+    If the number equals the budget, the biLM is meant to stay unchanged; a larger one was meant for a larger budget.
     """
     wanted, tokens = recipe.budget.softmax_tokens, recipe.budget.tokens
     return int(LARGEST_SHARE * tokens) if wanted > tokens else wanted
@@ -90,9 +90,9 @@ def softmax_share(recipe: Recipe) -> int:
 def adapted_softmax(stored: StoredModel, vocabulary: Vocabulary) -> Softmax:
     """A softmax for other words: known ones keep their rows.
 
-    Words that the model did not know share its probability of ``<UNK>`` by their counts, so that nothing else changes:
-    each gets the weights of ``<UNK>`` and its bias plus the logarithm of the word's share. A model without a softmax
-    gets the unigram model: no weights, and the logarithms of the counts as biases.
+    New words share the probability of ``<UNK>`` in proportion to their counts, so that nothing else changes: each gets
+    the weights of ``<UNK>``, and its bias plus the logarithm of the word's share. A model without a softmax gets a
+    unigram model: zero weights, and the logarithms of the counts as biases.
     """
     counts = torch.ones(len(vocabulary)) if vocabulary.counts is None else torch.tensor(vocabulary.counts) + 1.0
     softmax = Softmax(len(vocabulary), stored.config.projection)

@@ -1,6 +1,6 @@
-"""What a run leaves to read: a JSON line for every step and every validation, a picture of both, TensorBoard.
+"""The journal of a run: a JSON line for every step and every validation, a plot of both, TensorBoard.
 
-A resumed run first forgets the lines after its checkpoint, so that the journal reads as if it had never stopped.
+A resumed run first deletes the lines after its checkpoint, so that the journal reads as if it had never stopped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polyseme.lm.likelihood import Likelihood
 from polyseme.nn.run_file import open_tensorboard
 from polyseme.pretrain.training.trainer import StepReport
 
-#: Points of the training curve; more cannot be told apart in a picture.
+#: Points of the training curve; more could not be told apart in the plot.
 CURVE_POINTS = 400
 
 
@@ -46,13 +46,13 @@ class Journal:
             self._board.add_scalar("rate", report.rate, report.tokens)
 
     def validation(self, step: int, tokens: int, likelihood: Likelihood, seconds: float) -> None:
-        """One look at held-out text; ``seconds`` since the run began, over all its sittings."""
+        """Record a validation; ``seconds`` is the time since the run began, including before resuming."""
         self._write({"step": step, "tokens": tokens, "seconds": round(seconds), "valid": likelihood.to_dict()})
         if self._board is not None:
             self._board.add_scalar("perplexity/valid", likelihood.perplexity, tokens)
 
     def flush(self) -> None:
-        """So that a checkpoint never stands without the lines that lead to it."""
+        """Flush, so that a checkpoint never exists without the lines that lead up to it."""
         self._file.flush()
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class Journal:
 
 
 def read_journal(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a journal; a last line that a crash cut off is left out."""
+    """The lines of a journal; a last line cut off by a crash is left out."""
     if path.exists():
         with path.open(encoding="utf-8") as file:
             for line in file:
@@ -82,7 +82,7 @@ def forget_after(path: Path, step: int) -> None:
 
 
 def draw_curve(journal: Path, picture: Path) -> bool:
-    """Training and held-out perplexity over tokens as a PNG; false where matplotlib is not installed."""
+    """Plot training and held-out perplexity over tokens as a PNG; False if matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

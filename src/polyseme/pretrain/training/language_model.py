@@ -1,4 +1,4 @@
-"""What is trained: a biLM, the softmax that predicts with it, and the states in which its layers are."""
+"""What is trained: a biLM, its softmax, and the states of its layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polyseme.nn.softmax import Softmax
 from polyseme.nn.training_kernel import lowered
 from polyseme.pretrain.training.batches import PackedBatch
 
-#: For each direction, for each layer.
+#: States by direction, then by layer.
 States = list[list[CellState]]
 
 
@@ -24,18 +24,18 @@ class LanguageModel(nn.Module):
     def __init__(self, bilm: BiLM, softmax: Softmax, *, padding: int, shared_words: bool = False) -> None:
         super().__init__()
         self.bilm, self.softmax = bilm, softmax
-        self.padding = padding  #: the character id that fills short tokens
+        self.padding = padding  #: the character id that pads short tokens
         self.shared_words = shared_words
-        self.precision = torch.float32  #: of the matrix products while training
+        self.precision = torch.float32  #: of matrix products in training
 
     @property
     def device(self) -> torch.device:
         return self.softmax.bias.device
 
     def lowered(self) -> AbstractContextManager[object]:
-        """Matrix products in here have the precision of training; gradients are taken outside, as torch advises."""
+        """A context for matrix products in the precision of training; gradients are taken outside, as torch advises."""
         if self.device.type == "cpu" and self.precision == torch.bfloat16:
-            return lowered(self.precision)  # the kernel's products only: those of PyTorch crash on some CPUs
+            return lowered(self.precision)  # only the kernel's products: PyTorch's crash on some CPUs
         return torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32)
 
     def softmax_weight(self) -> Tensor:
@@ -48,12 +48,12 @@ class LanguageModel(nn.Module):
         return self.softmax.weights(self.softmax_weight())
 
     def network(self) -> list[nn.Parameter]:
-        """The parameters whose gradient is dense: token encoder, forward and backward LSTMs, then clusters."""
+        """The parameters with dense gradients: token encoder, forward and backward LSTMs, then clusters."""
         return [*self.bilm.parameters(), *self.softmax.cluster_parameters()]
 
 
 def zero_states(bilm: BiLM, batch: PackedBatch) -> States:
-    """Every sequence of the batch at its beginning."""
+    """The zero state for every sequence of the batch."""
     return [
         [cell.zero_state(reading.sizes[0]) for cell in lstm_layers(bilm, direction)]
         for direction, reading in enumerate(batch.readings)

@@ -2,10 +2,10 @@
 
     loss = ½ (forward + backward), the mean over all positions of the cross entropy
 
-A step has three parts. The distinct tokens of the batch are encoded once, into a table; each direction reads its rows
-from the table, predicts, and gives gradients for its own LSTMs, for the table and for the softmax rows it used; the
-two gradients of the table are added and go down through the token encoder once. The two directions share nothing in
-the middle part, so they can run at the same time.
+A step has three parts. First, the distinct tokens of the batch are encoded once, into a table. Then each direction
+reads its rows from the table, predicts, and computes gradients for its own LSTMs, for the table and for the softmax
+rows it used. Finally, the two gradients of the table are added and backpropagated through the token encoder once. In
+the second part the two directions share nothing, so they can run at the same time.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from polyseme.pretrain.training.language_model import LanguageModel, States, lst
 from polyseme.pretrain.training.parallel import Runner, one_after_the_other
 from polyseme.pretrain.training.step_softmax import StepSoftmax
 
-#: Drops parts of a tensor; one for each direction, because the two run at the same time.
+#: Dropout of a tensor; one for each direction, because the two run at the same time.
 Dropout = Callable[[Tensor], Tensor]
-#: Where the sorted tokens are cut into groups: most tokens are short, a few are very long.
+#: Quantiles at which tokens, sorted by length, are cut into groups: most are short, a few are very long.
 CUTS = (0.35, 0.65, 0.90)
 
 
 @dataclass(frozen=True, slots=True)
 class Gradients:
-    """What a batch says: summed losses, gradients of the mean loss, states after it."""
+    """The result of a batch: summed losses, gradients of the mean loss, states after it."""
 
     losses: Tensor  # [directions] summed over this process's positions
-    network: list[Tensor]  # in the order of LanguageModel.network(); none where it stays as it is
-    weight: Tensor  # [Q, D] of the softmax rows of the step
+    network: list[Tensor]  # in the order of LanguageModel.network(); empty if the network is frozen
+    weight: Tensor  # [Q, D] for the softmax rows of the step
     bias: Tensor  # [Q]
     states: States
 
     def plus(self, later: Gradients) -> Gradients:
-        """Of two batches of one step."""
+        """The sum with a later batch of the same step."""
         return Gradients(
             self.losses + later.losses,
             [a + b for a, b in zip(self.network, later.network, strict=True)],
@@ -65,7 +65,7 @@ def compute_gradients(
     dropout: Sequence[Dropout],
     scale: float = 1.0,
 ) -> Gradients:
-    """Losses and gradients of one batch; ``scale`` multiplies the loss before it is differentiated."""
+    """The losses and gradients of one batch; ``scale`` multiplies the loss before it is differentiated."""
     rows = _softmax_rows(model, softmax)
     weight, bias = rows[:2]
     if not batch.readings:
@@ -96,7 +96,7 @@ def compute_gradients(
 def compute_softmax_gradients(
     model: LanguageModel, batch: PackedBatch, softmax: StepSoftmax, states: States, *, run: Runner, scale: float = 1.0
 ) -> Gradients:
-    """The same of the softmax alone; nothing is dropped, because what it should fit is the network as it is used."""
+    """The same for the softmax alone, without dropout, because it should fit the network as it will be used."""
     weight, bias, *clusters = _softmax_rows(model, softmax)
     if not batch.readings:
         none = bias.new_zeros(model.bilm.config.directions)
@@ -150,7 +150,7 @@ def _read(
 
 
 def _softmax_rows(model: LanguageModel, softmax: StepSoftmax) -> list[Tensor]:
-    """Weight and bias of the rows of this step, then those of the clusters."""
+    """The weight and bias of the rows of this step, then those of the clusters."""
     whole = model.softmax_weight().detach(), model.softmax.bias.detach()
     return [*(t[softmax.rows] for t in whole), *(p.detach() for p in model.softmax.cluster_parameters())]
 
@@ -158,9 +158,9 @@ def _softmax_rows(model: LanguageModel, softmax: StepSoftmax) -> list[Tensor]:
 def _layers(
     model: LanguageModel, number: int, reading: Reading, table: Tensor, states: list[CellState], drop: Dropout
 ) -> tuple[Tensor, list[CellState]]:
-    """One direction through its layers → [R, D] what the softmax sees, and the state of each layer after it.
+    """One direction through its layers → [R, D] the input of the softmax, and the final state of each layer.
 
-    Dropout falls on the input of every layer, before the skip connection takes it, and on the top output.
+    Dropout is applied to the input of every layer, before the skip connection, and to the top output.
     """
     x = F.embedding(reading.inputs, table)  # [R, D]
     finals = []
@@ -176,7 +176,7 @@ def _layers(
 def read_without_gradient(
     model: LanguageModel, batch: PackedBatch, states: States, run: Runner = one_after_the_other
 ) -> tuple[list[Tensor], States]:
-    """For each direction what the softmax sees [R, D], and the states after the batch."""
+    """For each direction, the input of the softmax [R, D], and the states after the batch."""
     table = _EncodedTypes(model, batch.rows, run).table
     read = [
         partial(_layers, model, number, reading, table, states[number], _nothing_dropped)
@@ -191,7 +191,7 @@ def _nothing_dropped(x: Tensor) -> Tensor:
 
 
 class _EncodedTypes:
-    """The distinct tokens of a batch, encoded once, in groups of similar length; two halves run at the same time."""
+    """The distinct tokens of a batch, encoded once, in groups of similar length; two halves run in parallel."""
 
     def __init__(self, model: LanguageModel, rows: Tensor, run: Runner) -> None:
         self.model, self.encoder = model, model.bilm.token_encoder
@@ -229,7 +229,7 @@ def _sums(lists: list[list[Tensor]]) -> list[Tensor]:
 
 
 def sum_of(tensors: list[Tensor]) -> Tensor:
-    """Their sum, always in the same order: a run that is repeated must give the same bits."""
+    """The sum, always in the same order, so that a repeated run gives the same bits."""
     total = tensors[0]
     for tensor in tensors[1:]:
         total = total + tensor
@@ -237,9 +237,9 @@ def sum_of(tensors: list[Tensor]) -> Tensor:
 
 
 def trimmed_groups(rows: Tensor, config: BiLMConfig, padding: int) -> list[tuple[Tensor, Tensor]]:
-    """[R, K] id rows → groups of (which rows, these rows trimmed), short tokens first; together they are all rows.
+    """[R, K] id rows → groups of (row numbers, trimmed rows), short tokens first; each row is in one group.
 
-    ``padding`` is the id that fills a row after its token.
+    ``padding`` is the id that fills the rest of a row.
     """
     if config.characters is None:
         return [(torch.arange(len(rows), device=rows.device), rows)]

@@ -1,4 +1,4 @@
-"""A training run while it trains: each event of the training is written down, kept, and told to whoever watches."""
+"""A training run in progress: each event is logged, saved if necessary, and reported to the watch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAST, BEST, CURVE, MODEL = "last.safetensors", "best.safetensors", "curve.png", 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What a person sees of a run."""
+    """Callbacks that report on a run."""
 
     started: Callable[[Training], None] = lambda training: None
     stepped: Callable[[StepReport], None] = lambda report: None
@@ -39,18 +39,18 @@ class Watch:
 
 @dataclass(slots=True)
 class OpenRun:
-    """An open run: what is in memory, and what it needs beside."""
+    """An open run: the training in memory, and everything else that it needs."""
 
     plan: RunPlan
     corpus: Corpus
     indexer: Indexer
     training: Training
     held_out: list[list[str]]
-    texts: dict[str, Any]  #: what is read, for checkpoints
-    began: float  #: on the clock of this sitting, as if there had been no earlier ones and no time between them
+    texts: dict[str, Any]  #: description of the text, for checkpoints
+    began: float  #: start on the current clock, shifted back by the time trained before resuming
 
     def to_the_end(self, runner: Runner, watch: Watch) -> Path:
-        """Train, and do what each event of the training asks for."""
+        """Train to the end, and handle each event."""
         training, budget = self.training, self.plan.recipe.budget
         is_new, first_tokens = training.step == 0 and training.best == math.inf, training.tokens
         watch.started(training)
@@ -76,7 +76,7 @@ class OpenRun:
                         stop_if_wanted()
             except Stopped:
                 self._keep(CheckpointDue(), journal)
-                training.processes.wait()  # torchrun ends all of them when one ends, and the first may still write
+                training.processes.wait()  # torchrun ends all when one ends, and the first may still be writing
                 raise
         if training.processes.first:
             self._save_best()
@@ -85,7 +85,7 @@ class OpenRun:
 
     @contextmanager
     def _journal(self, after_step: int) -> Iterator[Journal | None]:
-        """Open for more; only the first process writes one."""
+        """The open journal; only the first process writes one."""
         if not self.training.processes.first:
             yield None
             return
@@ -98,7 +98,7 @@ class OpenRun:
         return sum(evaluate(model, self.held_out, self.corpus.vocabulary, indexer, run, start=start), Likelihood())
 
     def _keep(self, event: Event, journal: Journal | None) -> None:
-        """Write what lasts."""
+        """Write the results of an event to disk."""
         out, training = self.plan.out, self.training
         match event:
             case StepReport() if journal is not None:
@@ -109,7 +109,7 @@ class OpenRun:
                 draw_curve(journal.path, out / CURVE)
             case Improved():
                 save_checkpoint(training, out / BEST, self._about())
-                if training.processes.first:  # so that it can be tried while the training goes on
+                if training.processes.first:  # so that it can be tried while training continues
                     self._save_model(training.tokens)
             case CheckpointDue():
                 if journal is not None:
@@ -117,14 +117,14 @@ class OpenRun:
                 save_checkpoint(training, out / LAST, self._about())
 
     def _seconds(self) -> float:
-        """Of all sittings so far."""
+        """Seconds trained so far, including before resuming."""
         return time.monotonic() - self.began
 
     def _about(self) -> dict[str, Any]:
         return {**self.texts, "seconds": self._seconds()}
 
     def _save_best(self) -> None:
-        """The model with the best weights: a kill may have come before it was written."""
+        """Save the model with the best weights: the run may have been killed before it was written."""
         tensors, meta = read_checkpoint(self.plan.out / BEST)
         self.training.model.load_state_dict(
             {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
@@ -132,7 +132,7 @@ class OpenRun:
         self._save_model(meta["tokens"])
 
     def _save_model(self, tokens: int) -> None:
-        """The weights as they are after so many tokens, with a card."""
+        """Save the current weights, after this many tokens, with a card."""
         out = self.plan.out
         card = run_card(self.plan, self.corpus, out, tokens=tokens)
         save_native(stored_model(self.training.model, self.indexer, self.corpus.vocabulary, card), out / MODEL)
@@ -151,7 +151,7 @@ def _note(step: StepReport, training: Training) -> str:
 
 
 def run_card(plan: RunPlan, corpus: Corpus, out: Path, *, tokens: int) -> dict[str, Any]:
-    """Data, recipe, tokens seen and perplexities of a run, the last and all that led to it."""
+    """The card of a run: data, recipe, tokens seen, and all perplexities up to the last."""
     looks = [line for line in read_journal(out / "log.jsonl") if "valid" in line and line["tokens"] <= tokens]
     return {
         "name": out.name,

@@ -1,6 +1,6 @@
 """One update of all weights: dense for the network, row by row for the softmax.
 
-Only the softmax rows of a step have a gradient, a few thousand of perhaps a million; the others are left alone.
+Only the softmax rows of a step have a gradient, a few thousand of perhaps a million; the others are not touched.
 Adagrad is the original's optimiser (no epsilon, accumulators from 1); AdamW learns faster at these sizes.
 """
 
@@ -22,9 +22,9 @@ class AdamSettings:
 
 
 class Optimizer(Protocol):
-    """What the training loop needs of an optimiser.
+    """The interface of an optimiser for the training loop.
 
-    ``rows`` are the softmax rows that the gradients belong to. Without gradients of the network, it stays as it is.
+    ``rows`` are the softmax rows that the gradients belong to. If there are no gradients for the network, it is frozen.
     """
 
     def step(self, network: Sequence[Tensor], weight: Tensor, bias: Tensor, rows: Tensor, rate: float) -> None: ...
@@ -61,7 +61,7 @@ class Adagrad:
 
 
 class AdamW:
-    """Adam with decoupled decay of the matrices; softmax rows move, and decay, only in steps that touch them."""
+    """Adam with decoupled decay of matrices; softmax rows change, and decay, only in steps that use them."""
 
     def __init__(
         self, network: Sequence[nn.Parameter], weight: Tensor, bias: Tensor, settings: AdamSettings | None = None
@@ -105,7 +105,7 @@ class AdamW:
 
 @torch.no_grad()
 def clip_norm(gradients: Sequence[Tensor], bound: float | None) -> float:
-    """Scale all gradients together so that their global norm is at most ``bound``; the norm before that."""
+    """Scale all gradients so that their global norm is at most ``bound``; returns the norm before that."""
     norm = float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in gradients])))
     if bound is not None and norm > bound:
         for g in gradients:

@@ -1,7 +1,7 @@
-"""One thread per direction: the two halves of a step at once, one intra-op thread each.
+"""One thread per direction: the two halves of a step run in parallel, with one intra-op thread each.
 
-Two Python threads with single-threaded operations beat one Python thread whose small operations each end in a barrier
-between cores; and a busy neighbour costs them little.
+Two Python threads with single-threaded operations are faster than one Python thread whose small operations each end in
+a barrier between cores, and other busy programs slow them down less.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class Runner(Protocol):
-    """Runs functions, perhaps at the same time, and gives their results in order."""
+    """Runs functions, perhaps in parallel, and returns their results in order."""
 
     def __call__(self, tasks: Sequence[Callable[[], Result]], /) -> list[Result]: ...
 
@@ -31,7 +31,7 @@ def one_after_the_other(tasks: Sequence[Callable[[], Result]], /) -> list[Result
 
 @contextmanager
 def side_by_side() -> Iterator[Runner]:
-    """A runner for two cores: the first task on the calling thread, the others on a thread of their own."""
+    """A runner for two cores: the first task runs on the calling thread, the others on another one."""
     with _one_thread_each(), ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
 
         def run(tasks: Sequence[Callable[[], Result]], /) -> list[Result]:
@@ -43,7 +43,7 @@ def side_by_side() -> Iterator[Runner]:
 
 @contextmanager
 def on_cores(count: int) -> Iterator[Runner]:
-    """The runner for so many cores, of which two are used at the most; one leaves the others to other programs."""
+    """The runner for ``count`` cores, of which at most two are used; 1 leaves the others to other programs."""
     if count > 1:
         with side_by_side() as run:
             yield run
@@ -53,13 +53,13 @@ def on_cores(count: int) -> Iterator[Runner]:
 
 
 def parallel_threads() -> int:
-    """Threads that training uses on a CPU: two, one per direction, where there are two cores."""
+    """Threads that training uses on a CPU: two, one per direction, if there are two cores."""
     return min(2, usable_cores())
 
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Within it an operation that this thread calls has one thread."""
+    """Within the block, operations called from this thread use one thread."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -69,7 +69,7 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def after(first: Callable[[], None], runner: Runner) -> Runner:
-    """The same runner, which each time does something else first: to stop, if that is wanted."""
+    """The same runner, which calls ``first`` each time before it runs tasks; this may stop the run."""
 
     def run(tasks: Sequence[Callable[[], Result]], /) -> list[Result]:
         first()

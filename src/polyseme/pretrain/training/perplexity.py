@@ -1,10 +1,10 @@
-"""How well a language model predicts text it has not seen: exact, with the full softmax, in both directions.
+"""How well a language model predicts unseen text: exact, with the full softmax, in both directions.
 
-The same number as ``polyseme.lm.scoring`` gives, from a model that is being trained: by PyTorch, on its device, a
-likelihood for each sentence (``polyseme.lm.likelihood``).
+The numbers are those of ``polyseme.lm.scoring``, but for a model in training: computed by PyTorch on its device, as a
+likelihood (``polyseme.lm.likelihood``) for each sentence.
 
-Sentences are read from a zero state, from one fixed state, or with the state of the sentence before, as training with
-windows reads them: the forward direction never reads ``</S>``, the backward direction never ``<S>``.
+Sentences are read from a zero state, from one fixed state, or from the state after the previous sentence, as training
+with windows reads them: the forward direction never reads ``</S>``, the backward direction never ``<S>``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from polyseme.pretrain.training.parallel import Runner, one_after_the_other
 from polyseme.sentence_reader import WARM_TEXT
 from polyseme.text.vocabulary import UNKNOWN, Indexer, Vocabulary
 
-#: Positions that are read together while evaluating; the result does not depend on it.
+#: Positions read together in evaluation; the result does not depend on it.
 BATCH_POSITIONS = 4096
 
 
@@ -40,7 +40,7 @@ def evaluate(
     *,
     start: States | None = None,
 ) -> list[Likelihood]:
-    """The likelihood of each sentence on its own, from a zero state or from ``start``, the state of one sequence."""
+    """The likelihood of each sentence by itself, from a zero state or from ``start``, the state of one sequence."""
     typed = _Typed(sentences, vocabulary, indexer)
     results = [Likelihood()] * len(sentences)
     for chosen in batches_by_length([len(s) for s in sentences]):
@@ -58,7 +58,7 @@ def evaluate_in_order(
     indexer: Indexer,
     run: Runner = one_after_the_other,
 ) -> list[list[Likelihood]]:
-    """The likelihood of each sentence of each document; a sentence goes on with the state of the one before it."""
+    """The likelihood of each sentence of each document; a sentence starts from the state after the previous one."""
     typed = _Typed([s for document in documents for s in document], vocabulary, indexer)
     firsts = np.cumsum([0, *(len(document) for document in documents)]).tolist()
     results = [[Likelihood()] * len(document) for document in documents]
@@ -77,7 +77,7 @@ def evaluate_in_order(
 
 @torch.no_grad()
 def warm_states(model: LanguageModel, indexer: Indexer, text: str = WARM_TEXT) -> States:
-    """The state that ``Elmo`` starts every sentence from with ``state="warm"``, as the state of one sequence."""
+    """The state from which ``Elmo`` starts every sentence with ``state="warm"``, as the state of one sequence."""
     state = model.bilm(torch.from_numpy(indexer.batch([text.split()])).to(model.device)).state
     layers = range(model.bilm.config.layers)
     return [[state.cell(direction, layer) for layer in layers] for direction in _directions(model.bilm)]
@@ -98,7 +98,7 @@ class _Typed:
     def evaluate(
         self, model: LanguageModel, chosen: Sequence[int], states: States | None, run: Runner
     ) -> tuple[list[Likelihood], States]:
-        """Some of the sentences, longest first, and the states after them."""
+        """The likelihoods of the chosen sentences, longest first, and the states after them."""
         directions = model.bilm.config.directions
         types = [self.types[i] for i in chosen]
         batch = pack_sentences(types, self.table, directions=directions, share=slice(None)).to(model.device)
@@ -119,7 +119,7 @@ class _Typed:
 
 
 def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
-    """The numbers of sentences that are read together, longest first."""
+    """The numbers of the sentences to read together, longest first."""
     batches: list[list[int]] = []
     room = 0
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -135,7 +135,7 @@ def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:
 def log_probabilities(
     model: LanguageModel, batch: PackedBatch, states: States, run: Runner = one_after_the_other
 ) -> tuple[list[Tensor], States]:
-    """For each direction the log-probability of each target [R], and the states after the batch."""
+    """For each direction, the log-probability of each target [R], and the states after the batch."""
     weight, bias, clusters = model.softmax_weight(), model.softmax.bias, model.softmax.clusters()
 
     def ask(h: Tensor, reading: Reading) -> Tensor:
@@ -153,7 +153,7 @@ def log_probabilities(
 
 
 def _pieces(batch: PackedBatch) -> Iterator[PackedBatch]:
-    """A batch as batches of consecutive steps, so that memory stays bounded however long a sentence is."""
+    """A batch split into batches of consecutive steps, which bounds memory for sentences of any length."""
     sizes = batch.readings[0].sizes
     if sum(sizes) <= BATCH_POSITIONS:
         yield batch

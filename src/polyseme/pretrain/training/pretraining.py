@@ -1,9 +1,9 @@
-"""A training run in its folder: started, watched, stopped, resumed, and in the end a model.
+"""A training run in its folder: started, watched, stopped, resumed, and finally a model.
 
 RUN/recipe.json          what is being done          RUN/log.jsonl      every step, every validation
 RUN/last.safetensors     the newest checkpoint       RUN/curve.png      the same as a picture
 RUN/best.safetensors     the best so far             RUN/tensorboard/   the same for TensorBoard
-RUN/model/               the finished model          RUN/base.json      the model it began with, if any
+RUN/model/               the finished model          RUN/base.json      the model it started from, if any
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from polyseme.text.vocabulary import Indexer
 
 LOCK = "run.lock"
 
-#: The model that a run begins with, and what it reads of a token.
+#: Makes the model that a run starts from, and its indexer.
 FirstModel = Callable[[RunPlan, Corpus], tuple[LanguageModel, Indexer]]
 
 
 def pretrain(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None) -> Path:
-    """Train until the budget is used up; the folder of the finished model, in the shape of ``plan.init`` if given."""
+    """Train until the budget is used up, in the shape of ``plan.init`` if given; returns the model's folder."""
     if plan.init is None:
         return run_plan(plan, _new_model, base=None, resume=resume, watch=watch)
     base = load(plan.init, options=plan.init_options)
@@ -59,7 +59,7 @@ def pretrain(plan: RunPlan, *, resume: bool = False, watch: Watch | None = None)
 def run_plan(
     plan: RunPlan, first_model: FirstModel, *, base: StoredModel | None, resume: bool, watch: Watch | None
 ) -> Path:
-    """The same from any first model, made of ``base`` or new."""
+    """The same for any first model, made from ``base`` or new."""
     corpus = open_corpus(plan.corpus)
     if base is not None:
         plan = replace(plan, card={**inherited_card(base, corpus.meta.lang), **plan.card})
@@ -75,7 +75,7 @@ def run_plan(
 
 @contextmanager
 def _only_one(out: Path, processes: Processes, resume: bool) -> Iterator[None]:
-    """The run's folder, for this run alone."""
+    """Lock the run's folder for this run."""
     if not processes.first:
         yield
         return
@@ -120,7 +120,7 @@ def _start(plan: RunPlan, corpus: Corpus, first_model: FirstModel, processes: Pr
 
 
 def product_precision(choice: str, device: torch.device) -> torch.dtype:
-    """Of the matrix products of training, by the recipe and what the device can do."""
+    """The precision of matrix products in training, from the recipe and what the device supports."""
     can = has_bfloat16() if device.type == "cpu" else device.type == "cuda" and torch.cuda.is_bf16_supported()
     if choice == "bfloat16" and not can:
         raise ConfigError(

@@ -1,7 +1,7 @@
-"""Samplers: in which order a corpus is read, whole sentences in shuffled batches, or windows of running text.
+"""Samplers decide the order in which a corpus is read: shuffled batches of sentences, or windows of running text.
 
-Every choice follows from the seed and the position alone, so that a run that was stopped goes on with the very batch
-it would have had. A position is a few numbers; ``Sampler.position`` gives it for a checkpoint and takes it back.
+Every choice depends only on the seed and the position, so a resumed run continues with exactly the batch that would
+have come next. A position is a few numbers; ``Sampler.position`` is saved in checkpoints and can be set.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from polyseme.pretrain.corpus.corpus import Corpus
 from polyseme.pretrain.recipe import TextChoice
 from polyseme.pretrain.training.batches import PackedBatch, Types, TypeTable, pack_sentences, pack_windows
 
-#: Sentences that are sorted by length together, so that a batch holds sentences of similar length.
+#: Sentences sorted by length together, so that a batch holds sentences of similar length.
 POOL = 4096
-#: Neighbouring sentences that stay together in the shuffled order: one disk read, and an order of little memory.
+#: Neighbouring sentences that stay together when shuffled: one disk read, and a small permutation in memory.
 BLOCK = 32
 
 
 class Sampler(Protocol):
-    """Endless batches, and where they stand."""
+    """An endless stream of batches, and the position in it."""
 
     position: dict[str, Any]
 
@@ -39,7 +39,7 @@ def new_sampler(
     seed: int,
     share: tuple[int, int] = (0, 1),
 ) -> Sampler:
-    """What a recipe says, for the first ``sentences`` of a corpus; ``share``: the number of a process, and of all."""
+    """The sampler of a recipe for the first ``sentences`` of a corpus; ``share`` is (rank, number of processes)."""
     all_have: dict[str, Any] = {"sentences": sentences, "directions": directions, "seed": seed, "share": share}
     if choice.read == "windows":
         return WindowSampler(corpus, table, rows=choice.rows, steps=choice.steps, shuffle=choice.shuffle, **all_have)
@@ -48,12 +48,12 @@ def new_sampler(
 
 
 class SentenceSampler:
-    """Batches of about ``tokens`` positions of the first ``sentences`` of a corpus, each sentence once an epoch.
+    """Batches of about ``tokens`` positions from the first ``sentences`` of a corpus, each sentence once per epoch.
 
-    Up to ``together`` neighbouring sentences of a document are read as one; what is over ``max_length`` is read in
-    pieces; a share of ``capitals`` of these is read as if it were written in capitals.
+    Up to ``together`` neighbouring sentences of a document are read as one, and split into pieces of at most
+    ``max_length`` tokens; a share of ``capitals`` of the pieces is read as if written in capitals.
 
-    Sentences are shuffled in blocks, sorted by length within pools, and the batches of a pool shuffled again.
+    Sentences are shuffled in blocks and sorted by length within pools; then the batches of a pool are shuffled.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class SentenceSampler:
             at.update(epoch=at["epoch"] + 1, pool=0)
 
     def _pools(self, epoch: int) -> list[Types]:
-        """The numbers of the sentences, pool after pool, as blocks: [first sentence of each block]."""
+        """The shuffled numbers of all blocks of sentences, divided into pools."""
         blocks = -(-self.sentences // BLOCK)
         order = np.random.default_rng([self.seed, epoch]).permutation(blocks)
         return np.array_split(order, -(-blocks * BLOCK // POOL))
@@ -104,7 +104,7 @@ class SentenceSampler:
                 text = np.concatenate([self.corpus.sentence(number) for number in range(first, last)]).astype(np.int64)
                 pieces += [text[i : i + self.max_length] for i in range(0, len(text), self.max_length)]
         self.corpus.release()
-        order = random.permutation(len(pieces))  # so that equally long sentences meet others in every epoch
+        order = random.permutation(len(pieces))  # so that equally long ones are batched anew in every epoch
         if self.capitals:
             pieces = [
                 self.table.in_capitals(piece) if in_capitals else piece
@@ -122,7 +122,7 @@ class SentenceSampler:
         return [batches[i] for i in random.permutation(len(batches))]
 
     def _groups(self, begin: int, end: int) -> list[tuple[int, int]]:
-        """Sentences ``begin`` to ``end`` in groups that are read as one, none of them across two documents."""
+        """The sentences [begin, end) in groups that are read as one; no group crosses a document boundary."""
         documents = self.corpus.documents
         bounds = documents[np.searchsorted(documents, begin, "right") : np.searchsorted(documents, end)].tolist()
         parts = pairwise([begin, *bounds, end])
@@ -133,9 +133,9 @@ class SentenceSampler:
 class WindowSampler:
     """The original's batches: ``rows`` streams of text, ``steps`` positions of each at a time.
 
-    A row that has read its sentence takes the next one of the epoch's order; nothing marks the place where one
-    sentence ends and the next begins but the boundaries. The backward direction reads the same order, each sentence
-    reversed, so that a batch has few distinct tokens. ``shuffle`` draws a new order for every epoch.
+    A row that has finished its sentence takes the next one in the epoch's order; only the boundary tokens mark where
+    one sentence ends and the next begins. The backward direction reads the same order, with each sentence reversed, so
+    that a batch has few distinct tokens. ``shuffle`` draws a new order for every epoch.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class WindowSampler:
         rank, world = share
         self.share = slice(rank * rows // world, (rank + 1) * rows // world)
         self._orders: dict[int, Types] = {}
-        nowhere = {"epoch": 0, "next": 0, "rows": [(-1, 0)] * rows}  # of each row: its sentence, positions read
+        nowhere = {"epoch": 0, "next": 0, "rows": [(-1, 0)] * rows}  # for each row: its sentence, positions read
         self.position: dict[str, Any] = {"epoch": 0, "streams": [dict(nowhere) for _ in range(directions)]}
 
     def __iter__(self) -> Iterator[PackedBatch]:
@@ -199,7 +199,7 @@ class WindowSampler:
         return int(self._epoch_order(stream["epoch"])[stream["next"] - 1])
 
     def _epoch_order(self, epoch: int) -> Types:
-        """The sentences of an epoch in reading order; kept for the two epochs that the directions may be in."""
+        """The sentences of an epoch in reading order; cached for the two epochs that the directions may be in."""
         if epoch not in self._orders:
             random = np.random.default_rng([self.seed, epoch])
             order = random.permutation(self.sentences) if self.shuffle else np.arange(self.sentences)

@@ -1,4 +1,4 @@
-"""The softmax of one training step: every word competes, in one step or two, or the targets and sampled negatives."""
+"""The softmax of one training step: over all words (full or adaptive), or over targets and sampled negatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polyseme.nn.softmax import Negatives, full_loss, sampled_loss
 
 @dataclass(frozen=True, slots=True)
 class StepSoftmax:
-    """The softmax of one step: the rows it touches, and for each direction its negatives (None: all words)."""
+    """The softmax of one step: the rows it uses, and the negatives of each direction (None: all words)."""
 
     rows: Tensor  # [Q] word ids, increasing
     negatives: tuple[Negatives, ...] | None
@@ -24,7 +24,7 @@ class StepSoftmax:
     def loss(self, direction: int, h: Tensor, rows: Sequence[Tensor], targets: Tensor) -> Tensor:
         """Summed loss of [R, D] outputs against [R] word ids.
 
-        ``rows`` are weight and bias of the rows of this step; then weight and bias of the clusters, if there are any.
+        ``rows`` are the weight and bias of the rows of this step, then those of the clusters, if there are any.
         """
         weight, bias, *clusters = rows
         if self.cutoffs:
@@ -41,11 +41,11 @@ class StepSoftmax:
 
 
 def full_softmax(words: int, cutoffs: tuple[int, ...] = (), device: torch.device | None = None) -> StepSoftmax:
-    """Every word competes; with ``cutoffs`` in two steps."""
+    """The softmax over all words; with ``cutoffs``, an adaptive one."""
     return StepSoftmax(torch.arange(words, device=device), None, words, cutoffs)
 
 
 def sampled_softmax(words: int, targets: Tensor, negatives: tuple[Negatives, ...]) -> StepSoftmax:
-    """The targets of the whole step, and the negatives of each direction, on the device of the targets."""
+    """The softmax over the targets of the whole step and the negatives of each direction, on the targets' device."""
     negatives = tuple(n.to(targets.device) for n in negatives)
     return StepSoftmax(torch.unique(torch.cat([targets, *(n.ids for n in negatives)])), negatives, words)

@@ -2,15 +2,15 @@
 
     for every step:
         batches of text  →  losses and gradients  →  sum over processes  →  clip  →  update
-        now and then: look at held-out text, write a checkpoint
+        now and then: validate on held-out text, write a checkpoint
 
-The loop yields what happens as events; the run that consumes them writes and tells (``pretraining``).
+The loop yields events; the run that consumes them writes files and reports (``open_run``).
 
-A recipe can give the first part of its budget to the softmax alone, while the biLM stays as it is. Each part has an
-optimiser and a rise and fall of the rate of its own.
+A recipe can give the first part of its budget to the softmax alone, while the biLM is frozen. Each of the two parts has
+its own optimiser and learning-rate schedule.
 
-Everything that is random in a step follows from the seed and the step's number, so that a run that was stopped and
-resumed gives the same losses, step by step, as one that never stopped.
+All randomness in a step depends only on the seed and the step's number, so a run that was stopped and resumed has the
+same losses, step by step, as one that never stopped.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from polyseme.pretrain.training.parallel import Runner
 from polyseme.pretrain.training.sampler import Sampler
 from polyseme.pretrain.training.step_softmax import StepSoftmax, full_softmax, sampled_softmax
 
-#: Steps between two updates of the moving average, which reads and writes all weights.
+#: Steps between updates of the moving average, each of which reads and writes all weights.
 AVERAGE_EVERY = 8
 
 
 @dataclass(slots=True)
 class Training:
-    """A run in memory: what a checkpoint holds, and what it needs to go on."""
+    """A run in memory: the contents of a checkpoint, and what else it needs to continue."""
 
     recipe: Recipe
     model: LanguageModel
@@ -53,11 +53,11 @@ class Training:
     seed: int
     processes: Processes = field(default_factory=Processes)
     step: int = 0
-    tokens: int = 0  #: seen so far, boundaries not counted
-    states: States | None = None  #: of windows, after the last step
+    tokens: int = 0  #: seen so far, not counting boundaries
+    states: States | None = None  #: carried by windows, after the last step
     best: float = math.inf  #: the lowest validation perplexity so far
-    since_best: int = 0  #: validations since then, without those of a frozen biLM
-    validated_at: int = 0  #: tokens
+    since_best: int = 0  #: validations since then, not counting those of a frozen biLM
+    validated_at: int = 0  #: number of tokens at the last validation
     average: MovingAverage = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,13 +66,13 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What a step did."""
+    """The result of a step."""
 
     step: int
     tokens: int  #: seen so far
     forward: float  #: mean loss of the step, nats
     backward: float
-    norm: float  #: of all gradients together, before clipping
+    norm: float  #: global norm of the gradients, before clipping
     rate: float
 
     @property
@@ -81,7 +81,7 @@ class StepReport:
 
 
 def new_optimizer(choice: OptimizerChoice, model: LanguageModel) -> Optimizer:
-    """The recipe's optimiser; with a shared word table the softmax weights are among the network's."""
+    """The recipe's optimiser; with a shared word table, the softmax weights belong to the network."""
     weight = model.softmax.weight
     if choice.name == "adagrad":
         return Adagrad(model.network(), weight, model.softmax.bias)
@@ -90,7 +90,7 @@ def new_optimizer(choice: OptimizerChoice, model: LanguageModel) -> Optimizer:
 
 
 def learning_rate(choice: OptimizerChoice, progress: float) -> float:
-    """The rate after a share of the budget: a linear rise, then constant or a cosine down to ``final``."""
+    """The rate after a share of the budget: a linear warmup, then constant or a cosine down to ``final``."""
     if progress < choice.warmup:
         return choice.rate * (progress / choice.warmup)
     if choice.schedule == "constant":
@@ -100,19 +100,19 @@ def learning_rate(choice: OptimizerChoice, progress: float) -> float:
 
 
 def is_frozen(training: Training) -> bool:
-    """Whether the biLM still stays as it is."""
+    """Whether the biLM is still frozen."""
     return training.tokens < training.recipe.budget.softmax_tokens
 
 
 def progress(training: Training) -> float:
-    """Which share of the budget is used up, or of the part of it that the softmax or the rest has."""
+    """The share used up of the budget, or of its current part (the softmax alone, or all weights)."""
     budget = training.recipe.budget
     first = min(budget.softmax_tokens, budget.tokens)
     return training.tokens / first if is_frozen(training) else (training.tokens - first) / max(1, budget.tokens - first)
 
 
 def step_softmax(training: Training, batches: Sequence[PackedBatch]) -> StepSoftmax:
-    """What the targets of this step compete with; every process draws the same negatives."""
+    """The softmax of this step; every process draws the same negatives."""
     choice, words = training.recipe.softmax, len(training.model.softmax.bias)
     if choice.kind != "sampled":
         return full_softmax(words, training.model.softmax.cutoffs, training.model.device)
@@ -125,7 +125,7 @@ def step_softmax(training: Training, batches: Sequence[PackedBatch]) -> StepSoft
 
 
 def step_dropout(training: Training, number: int) -> list[Dropout]:
-    """For each direction its own dropout, drawn from the seed, the step, the batch and the process."""
+    """A dropout for each direction, seeded by the seed, the step, the batch and the process."""
     rate = training.recipe.dropout
     if rate == 0:
         return [lambda x: x] * training.model.bilm.config.directions
@@ -139,7 +139,7 @@ def step_dropout(training: Training, number: int) -> list[Dropout]:
 
 
 def train_step(training: Training, batches: Sequence[PackedBatch], softmax: StepSoftmax, run: Runner) -> StepReport:
-    """One update from one or more batches."""
+    """Make one update from one or more batches."""
     model, choice = training.model, training.recipe.optimizer
     rate = learning_rate(choice, progress(training))
     total: Gradients | None = None
@@ -175,19 +175,19 @@ def train_step(training: Training, batches: Sequence[PackedBatch], softmax: Step
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Held-out text was read."""
+    """The model was validated on held-out text."""
 
     likelihood: Likelihood
 
 
 @dataclass(frozen=True, slots=True)
 class Improved:
-    """The weights that the model has at this moment are the best so far."""
+    """The model's current weights are the best so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointDue:
-    """It is time to write the run to disk."""
+    """It is time to write a checkpoint."""
 
 
 #: What happens in a run, in order; every process gets the same events.
@@ -196,9 +196,9 @@ Validate = Callable[[Training], Likelihood]
 
 
 def train(training: Training, run: Runner, validate: Validate, *, look_first: bool = False) -> Iterator[Event]:
-    """Until the budget is used up, or early stopping; a look that was due when a run was stopped comes first.
+    """Train until the budget is used up, or early stopping; a validation due when the run was stopped comes first.
 
-    ``look_first`` says how good the weights are that it begins with.
+    ``look_first`` also validates the initial weights.
     """
     choice, budget = training.recipe.optimizer, training.recipe.budget
     if look_first:
@@ -211,7 +211,7 @@ def train(training: Training, run: Runner, validate: Validate, *, look_first: bo
             if has_thawed(training):
                 training.optimizer = new_optimizer(choice, training.model)
             yield from look_at_held_out_text(training, validate)
-        # The first process's clock, for all: what they save is of one step.
+        # All use the first process's clock, so that they save the same step.
         if look or training.processes.agree(time.monotonic() - saved) > 60 * budget.checkpoint_minutes:
             yield CheckpointDue()
             saved = time.monotonic()
@@ -222,26 +222,26 @@ def train(training: Training, run: Runner, validate: Validate, *, look_first: bo
 
 
 def has_thawed(training: Training) -> bool:
-    """Whether the biLM has ceased to be frozen since the last look."""
+    """Whether the biLM has been unfrozen since the last validation."""
     return training.validated_at < training.recipe.budget.softmax_tokens <= training.tokens
 
 
 def look_is_due(training: Training) -> bool:
-    """Whether held-out text should be read before the next step."""
+    """Whether to validate before the next step."""
     budget, since = training.recipe.budget, training.tokens - training.validated_at
     at_the_end = training.tokens >= budget.tokens
     return since > 0 and (at_the_end or has_thawed(training) or since >= budget.validate_every)
 
 
 def is_finished(training: Training) -> bool:
-    """Whether the budget is used up, or patience with it (early stopping)."""
+    """Whether the budget or the patience (early stopping) is used up."""
     budget = training.recipe.budget
     impatient = budget.patience is not None and training.since_best >= budget.patience
     return impatient or training.tokens >= budget.tokens
 
 
 def look_at_held_out_text(training: Training, validate: Validate) -> Iterator[Event]:
-    """Validate, and say if the model is the best so far; the moving average is in its place, if there is one."""
+    """Validate, and report whether the model is the best so far; if there is a moving average, it is validated."""
     with training.average.in_place():
         likelihood = validate(training)
         yield Looked(likelihood)
@@ -251,7 +251,7 @@ def look_at_held_out_text(training: Training, validate: Validate) -> Iterator[Ev
         if perplexity < training.best:
             training.best, training.since_best = perplexity, 0
             yield Improved()
-        elif not was_frozen:  # patience is with all weights
+        elif not was_frozen:  # patience counts only while all weights are trained
             training.since_best += 1
 
 

@@ -1,1 +1,1 @@
-"""Coreference: which mentions mean the same."""
+"""Coreference: which mentions refer to the same thing."""

@@ -1,4 +1,4 @@
-"""The spans of a document that may be mentions: all of them, and the few that are kept."""
+"""The spans of a document that may be mentions: all candidates, and the few that are kept."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from torch import Tensor
 
 
 def candidate_spans(sentences: Tensor, widest: int) -> tuple[Tensor, Tensor]:
-    """Lengths of sentences [K] → first and last token of every span of up to ``widest`` tokens in one, [S] each."""
-    ends = torch.repeat_interleave(sentences.cumsum(0), sentences)  # [N] where the sentence of a token ends
+    """Sentence lengths [K] → first and last token of every span of up to ``widest`` tokens in a sentence, [S] each."""
+    ends = torch.repeat_interleave(sentences.cumsum(0), sentences)  # [N] where each token's sentence ends
     starts = torch.arange(len(ends), device=sentences.device)
     lasts = starts[:, None] + torch.arange(widest, device=sentences.device)  # [N, widest]
     inside = lasts < ends[:, None]
@@ -18,7 +18,7 @@ def candidate_spans(sentences: Tensor, widest: int) -> tuple[Tensor, Tensor]:
 
 
 def keep_spans(starts: Sequence[int], lasts: Sequence[int], order: Sequence[int], most: int) -> list[int]:
-    """Of spans in the ``order`` of their scores, the first ``most`` that cross none kept before.
+    """The first ``most`` spans, in the ``order`` of their scores, that cross no span kept before.
 
     Two spans cross if they share tokens and neither lies in the other.
     """
@@ -43,11 +43,11 @@ def keep_spans(starts: Sequence[int], lasts: Sequence[int], order: Sequence[int]
 def head_vectors(scores: Tensor, x: Tensor, starts: Tensor, lasts: Tensor) -> Tensor:
     """Scores [N], vectors [N, F] → for each span the sum of its vectors, weighted by a softmax of its scores. [S, F]
 
-    The sums of longer spans grow out of those of shorter ones, so that the tokens of all spans are never laid out.
+    The sums of longer spans are computed from those of shorter ones, so the vectors of a span are never gathered.
     """
     count = len(x)
     widest = int((lasts - starts).max()) + 1
-    largest, total, weighted = scores, torch.ones_like(scores), x  # of the spans of one token
+    largest, total, weighted = scores, torch.ones_like(scores), x  # for spans of one token
     sums = [weighted]
     for width in range(2, widest + 1):
         rows = count - width + 1

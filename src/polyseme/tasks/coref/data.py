@@ -1,7 +1,7 @@
-"""Coreference: which spans of a document speak of the same thing.
+"""Coreference data: which spans of a document refer to the same thing.
 
     #begin document (name); part 000
-    name  0  0  Mary  …  speaker  *  (3)         the last column opens "(3" and closes "3)" a mention of chain 3;
+    name  0  0  Mary  …  speaker  *  (3)         in the last column "(3" opens and "3)" closes a mention of chain 3;
     name  0  1  saw   …  speaker  *  -           several stand side by side: "(3)|(5"
     …
     #end document
@@ -22,8 +22,8 @@ from polyseme.tasks.data_files import FileReading
 from polyseme.tasks.tagged import cells
 from polyseme.text.lines import without_compression
 
-Mention = tuple[int, int]  # tokens of the document from the first up to, not including, the second
-Chains = Mapping[int, tuple[Mention, ...]]  # the file's number of a chain → its mentions, in order
+Mention = tuple[int, int]  # [start, end) in the document's tokens
+Chains = Mapping[int, tuple[Mention, ...]]  # a chain's number in the file → its mentions, in order
 
 BEGIN = re.compile(r"#begin document \((?P<name>.*)\);? ?(?:part (?P<part>\d+))?\s*")
 END = "#end document"
@@ -35,7 +35,7 @@ _SPEAKER = 9
 
 @dataclass(frozen=True, slots=True)
 class CorefDocument:
-    """The sentences of a document, who speaks each token, and its chains; ``lines`` is the document in its file."""
+    """The sentences of a document, the speaker of each token, and its chains; ``lines`` are its lines in the file."""
 
     name: str
     part: int
@@ -50,7 +50,7 @@ class CorefDocument:
 
 
 def read_coref(path: str | Path, reading: FileReading | None = None) -> list[CorefDocument]:
-    """All documents of a file, or of a folder's files in the order of their names."""
+    """All documents of a file, or of a folder's files in order of their names."""
     reading = reading or FileReading()
     documents = [document for file in coref_files(Path(path)) for document in _read_file(str(file), reading)]
     if not documents:
@@ -59,7 +59,7 @@ def read_coref(path: str | Path, reading: FileReading | None = None) -> list[Cor
 
 
 def document_lines(document: CorefDocument) -> list[str]:
-    """The lines of a document with its chains in the last column, all else as it was."""
+    """The lines of a document with its chains in the last column and all else unchanged."""
     if not document.lines:
         return document_lines(replace(document, lines=tuple(_new_lines(document))))
     wanted = chain_cells(document.chains, len(document.words))
@@ -69,14 +69,14 @@ def document_lines(document: CorefDocument) -> list[str]:
             lines.append(line)
             continue
         cell = cells(line)[-1]
-        keep = sorted(cell.split("|")) == sorted(wanted[place].split("|"))  # the order in a cell is the file's own
+        keep = sorted(cell.split("|")) == sorted(wanted[place].split("|"))  # keep the file's own order within a cell
         lines.append(line if keep else line[: line.rindex(cell)] + wanted[place])
         place += 1
     return lines
 
 
 def chain_cells(chains: Chains, count: int) -> list[str]:
-    """The last column: what ends here, shortest first; mentions of one token; what begins here, longest first."""
+    """The last column: mentions that end here, shortest first; those of one token; those that begin, longest first."""
     ends, singles, begins = ([list[tuple[int, str]]() for _ in range(count)] for _ in range(3))
     for number, mentions in chains.items():
         for start, end in mentions:
@@ -90,13 +90,13 @@ def chain_cells(chains: Chains, count: int) -> list[str]:
 
 
 def without_singletons(document: CorefDocument) -> CorefDocument:
-    """The same document without chains of one mention, as OntoNotes has none."""
+    """The same document without chains of one mention, since OntoNotes has none."""
     chains = {number: mentions for number, mentions in document.chains.items() if len(mentions) > 1}
     return replace(document, chains=chains)
 
 
 def new_document(name: str, sentences: Sequence[Sequence[str]], chains: Chains) -> CorefDocument:
-    """A document that was in no file yet; nobody is known to speak."""
+    """A document that does not come from a file, with unknown speakers."""
     split = tuple(tuple(sentence) for sentence in sentences)
     return CorefDocument(name, 0, split, (NOTHING,) * sum(map(len, split)), chains)
 
@@ -109,7 +109,7 @@ def genre_of(name: str) -> str:
 
 
 def coref_files(path: Path) -> list[Path]:
-    """The CoNLL files of a folder and the folders in it; of a file, itself."""
+    """The CoNLL files in a folder and its subfolders; a file itself."""
     if not path.is_dir():
         return [path]
     found = sorted(file for file in path.rglob("*") if without_compression(file.name).endswith("conll"))
@@ -124,7 +124,7 @@ def _is_token(line: str) -> bool:
 
 
 def _read_file(source: str, reading: FileReading) -> list[CorefDocument]:
-    """Its documents, without those of which a line is skipped: chains would be torn."""
+    """The documents of a file, without those with a skipped line, whose chains would be broken."""
     documents, lines, start = list[CorefDocument](), list[str](), 0
     skipped, known = list[int](), 0
     for number, line in reading.lines(source, skipped):
@@ -173,7 +173,7 @@ def _document(lines: list[str], start: int, source: str) -> CorefDocument:
 def _check_row(row: list[str], width: int, place: str) -> None:
     if len(row) < _FEWEST_COLUMNS or not row[2].isdigit():
         raise InputError(f"{place} is not CoNLL-2012 (document, part, number, word, …, coreference): {row[:4]}")
-    # OntoNotes has a column for each predicate, so sentences differ in width; in one file without them they do not
+    # OntoNotes has a column for each predicate, so sentences differ in width; without such columns they do not
     if len(row) != width and min(len(row), width) < 12:
         raise InputError(f"{place} has {len(row)} columns where the document's first line has {width}")
 

@@ -1,7 +1,7 @@
 """MUC, B³ and CEAFφ4 of coreference chains, and their mean, as the CoNLL-2012 shared task defines them.
 
-Each metric is a recall and a precision with numerators and denominators that add up over documents; the F1 is taken at
-the end. MUC counts links (Vilain et al., 1995), B³ the share of a mention's chain that is found (Bagga and Baldwin,
+Each metric has a recall and a precision, whose numerators and denominators are summed over documents before the F1 is
+taken. MUC counts links (Vilain et al., 1995), B³ the share of a mention's chain that is found (Bagga and Baldwin,
 1998), CEAFφ4 the similarity 2·|a∩b| / (|a|+|b|) of chains under the best one-to-one alignment (Luo, 2005).
 """
 
@@ -52,7 +52,7 @@ class Shares:
 
 
 def muc(predicted: Sequence[Chain], gold: Sequence[Chain]) -> Shares:
-    """Links of a chain that the other side's partition keeps: a chain of n mentions cut into p pieces keeps n − p."""
+    """Links of a chain that the other side keeps: a chain of n mentions cut into p pieces keeps n − p."""
     return Shares(*_links(gold, predicted), *_links(predicted, gold))
 
 
@@ -62,7 +62,7 @@ def b_cubed(predicted: Sequence[Chain], gold: Sequence[Chain]) -> Shares:
 
 
 def ceaf(predicted: Sequence[Chain], gold: Sequence[Chain]) -> Shares:
-    """The similarity of chains, aligned one to one so that its sum is largest."""
+    """The similarity of chains, aligned one to one so that the sum is largest."""
     best = _best_alignment(predicted, gold) if predicted and gold else 0.0
     return Shares(best, len(gold), best, len(predicted))
 
@@ -84,14 +84,14 @@ def score_chains(documents: Iterable[tuple[Sequence[Chain], Sequence[Chain]]]) -
 
 
 def chain_tally(predicted: Sequence[Chain], gold: Sequence[Chain]) -> tuple[float, ...]:
-    """The fractions of one document, three metrics one after another: they add up over documents."""
+    """The fractions of one document for the three metrics in turn; they add up over documents."""
     return tuple(value for metric in METRICS.values() for value in astuple(metric(predicted, gold)))
 
 
 def conll_of(sums: Floats) -> Floats:
     """Sums of such fractions [..., 12] → the mean F1 in percent [...]"""
     parts = sums.reshape(*sums.shape[:-1], len(METRICS), 4)
-    recall = parts[..., 0] / np.maximum(parts[..., 1], 1)  # where nothing is there, nothing was found
+    recall = parts[..., 0] / np.maximum(parts[..., 1], 1)  # with nothing to find, the recall is 0
     precision = parts[..., 2] / np.maximum(parts[..., 3], 1)
     both = recall + precision
     f1 = np.divide(2 * recall * precision, both, out=np.zeros_like(both), where=both > 0)
@@ -107,7 +107,7 @@ def _links(chains: Sequence[Chain], others: Sequence[Chain]) -> tuple[float, flo
     other, kept, whole = _chain_of(others), 0, 0
     for chain in chains:
         mentions = set(chain)
-        pieces = {other.get(mention, (mention,)) for mention in mentions}  # a mention nobody found is its own piece
+        pieces = {other.get(mention, (mention,)) for mention in mentions}  # one that is not found is its own piece
         kept += len(mentions) - len(pieces)
         whole += len(mentions) - 1
     return kept, whole

@@ -4,9 +4,9 @@
     mention        s_m(i) = FFNN(g_i); only the best spans are kept
     antecedent     s(i, j) = s_m(i) + s_m(j) + FFNN([g_i; g_j; g_i ∘ g_j; distance; speaker; genre]), and s(i, none) = 0
 
-Training raises the probability of all true antecedents of a span together, and of being a mention (Zhang et al., 2018).
-The first layers of the networks are applied to their parts, token by token and span by span, and added up for the
-pairs: the same numbers, less work.
+Training raises the total probability of a span's true antecedents, and that of being a mention (Zhang et al., 2018).
+The first layer of each FFNN is applied to the parts of its input, token by token and span by span, and the results
+are added up for the pairs: the same numbers with less work.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from polyseme.tasks.parts.encoders import BiLSTM, VariationalDropout, start_for_
 from polyseme.tasks.parts.paragraphs import TextBatch, join_sentences
 
 DISTANCES = 10
-#: Pairs of spans that are scored together: the vectors of all pairs of a long document would not fit.
+#: Pairs of spans scored together: the vectors of all pairs of a long document would not fit into memory.
 PAIRS_TOGETHER = 16_384
 
 
 @dataclass(frozen=True, slots=True)
 class CorefSizes:
-    """Of the network, and of what it looks at."""
+    """Sizes of the network, and limits on the spans that it considers."""
 
     hidden: int = 200
     depth: int = 1
-    scorer: int = 150  #: of the two hidden layers of both scorers
-    feature: int = 20  #: of the vectors for width, distance, speaker and genre
-    widest: int = 10  #: tokens of a span
-    kept: float = 0.4  #: spans for each token
+    scorer: int = 150  #: size of the two hidden layers of both scorers
+    feature: int = 20  #: size of the vectors for width, distance, speaker and genre
+    widest: int = 10  #: most tokens in a span
+    kept: float = 0.4  #: spans kept per token
     antecedents: int = 250
-    training_sentences: int = 50  #: longer documents are trained on in pieces
+    training_sentences: int = 50  #: longer documents are cut into pieces for training
     input_dropout: float = 0.5
     dropout: float = 0.2
     speakers: bool = True
@@ -51,25 +51,25 @@ class CorefSizes:
 
 @dataclass(frozen=True, slots=True)
 class DocumentBatch:
-    """One document; places are counted over all its sentences."""
+    """One document; positions count over all its sentences."""
 
     text: TextBatch  # of one text
     sentences: Tensor  # [K] lengths
-    speakers: Tensor  # [N] a number for each speaker, 0 for nobody known
-    genre: Tensor  # [] 0 for an unknown one
+    speakers: Tensor  # [N] a number for each speaker, 0 if unknown
+    genre: Tensor  # [] 0 if unknown
     mentions: Tensor | None  # [M, 3] first token, last token, chain from 1
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The kept spans of a document, in order, and what speaks for each of the spans before them."""
+    """The kept spans of a document, in order, and the scores of their antecedents."""
 
     starts: Tensor  # [M]
     lasts: Tensor  # [M]
-    chains: Tensor  # [M] the true chain of each, 0 where it is no mention or nothing is known
-    scores: Tensor  # [M, 1 + A]: of no antecedent, of the span before, of the one before that …
-    candidates: Tensor  # [S] how much speaks for each span of the document
-    mentions: Tensor  # [S] whether it is a true mention
+    chains: Tensor  # [M] the true chain of each, 0 if it is not a mention or there is no gold
+    scores: Tensor  # [M, 1 + A]: no antecedent, the span before, the one before that, …
+    candidates: Tensor  # [S] mention scores of all candidate spans
+    mentions: Tensor  # [S] whether each is a true mention
 
 
 class SpanRanker(TaskNetwork):
@@ -95,8 +95,8 @@ class SpanRanker(TaskNetwork):
         self.product = nn.Linear(span, sizes.scorer)
         self.pair = nn.Linear(features, sizes.scorer, bias=False)
         self.pair_score = scorer(sizes.scorer, sizes.dropout)
-        # Behind three layers with PyTorch's own start all spans score the same: after 48 steps on three documents no
-        # link was found, where with this start a quarter of them was.
+        # With PyTorch's own initialisation of the three layers, all spans score the same: after 48 steps on three
+        # documents no link was found, while with this initialisation a quarter of them were.
         for part in (self.head, self.mention, self.anaphor, self.antecedent, self.product, self.pair):
             part.apply(start_for_relu)
 
@@ -104,14 +104,14 @@ class SpanRanker(TaskNetwork):
         return torch.stack([self._loss(document) for document in batch]).mean()
 
     def predict(self, batch: list[DocumentBatch]) -> list[Any]:
-        """For each document its chains, each a list of [start, end) in the document's tokens."""
+        """For each document, its chains; each is a list of [start, end) in the document's tokens."""
         return [self._chains(document) for document in batch]
 
     def rank(self, document: DocumentBatch) -> Ranking:
-        """Find the spans that may be mentions, and score each against those before it.
+        """Find the spans that may be mentions, and score the earlier ones as antecedents of each.
 
-        In training, true mentions are kept beside the best spans. Left to the scores of a new network, hardly any of
-        them would be there, and nothing would be learned of links for thousands of steps.
+        In training, true mentions are kept in addition to the best spans. A new network's scores would keep hardly any
+        of them, and it would learn nothing about links for thousands of steps.
         """
         x, h = self._read(document)
         starts, lasts = candidate_spans(document.sentences, self.sizes.widest)
@@ -120,7 +120,7 @@ class SpanRanker(TaskNetwork):
         chains = chain_of_spans(starts, lasts, document.mentions, len(x), self.sizes.widest)  # [S]
         order = torch.argsort(scores.detach(), descending=True, stable=True).tolist()
         most = math.ceil(self.sizes.kept * len(x))
-        keep = torch.zeros_like(starts, dtype=torch.bool)  # [S]; candidates are in order already
+        keep = torch.zeros_like(starts, dtype=torch.bool)  # [S]; candidates are already in order
         keep[keep_spans(starts.tolist(), lasts.tolist(), order, most)] = True
         kept = (keep | (chains > 0) if self.training else keep).nonzero().squeeze(1)  # [M]
         starts, lasts = starts[kept], lasts[kept]
@@ -129,7 +129,7 @@ class SpanRanker(TaskNetwork):
         return Ranking(starts, lasts, chains[kept], ranked, scores, chains > 0)
 
     def _read(self, document: DocumentBatch) -> tuple[Tensor, Tensor]:
-        """What the words say by themselves [N, F] and in their sentences [N, E]."""
+        """The vectors of the words [N, F], and their encodings in their sentences [N, E]."""
         inputs, encoded = list[Tensor](), list[Tensor]()
         for group in document.text.groups:
             vectors = self.tokens(group)
@@ -140,7 +140,7 @@ class SpanRanker(TaskNetwork):
         return join_sentences(inputs, document.text)[0], join_sentences(encoded, document.text)[0]
 
     def _mention_scores(self, x: Tensor, h: Tensor, attention: Tensor, starts: Tensor, lasts: Tensor) -> Tensor:
-        """How much speaks for each candidate; there are so many that their vectors are not built. [S]"""
+        """The mention score of each candidate; there are too many to build their span vectors. [S]"""
         ends = [h.shape[1], 2 * h.shape[1], 2 * h.shape[1] + x.shape[1]]
         first, last, head, width = self.mention.weight.T.tensor_split(ends, dim=0)
         hidden = (h @ first)[starts] + (h @ last)[lasts] + head_vectors(attention, x @ head, starts, lasts)
@@ -153,7 +153,7 @@ class SpanRanker(TaskNetwork):
         return torch.cat([h[starts], h[lasts], heads, self.width(lasts - starts)], dim=1)
 
     def _antecedent_scores(self, document: DocumentBatch, starts: Tensor, spans: Tensor, mentions: Tensor) -> Tensor:
-        """[M, 1 + A]; what stands before the first span has the lowest score there is."""
+        """[M, 1 + A]; antecedents that would lie before the first span get the lowest possible score."""
         count = len(starts)
         distance = torch.arange(1, min(self.sizes.antecedents, max(count - 1, 1)) + 1, device=starts.device)  # [A]
         before = torch.arange(count, device=starts.device)[:, None] - distance  # [M, A]
@@ -180,10 +180,10 @@ class SpanRanker(TaskNetwork):
         return torch.cat(parts, dim=2)
 
     def _loss(self, document: DocumentBatch) -> Tensor:
-        """−log of the probability of all true antecedents of a kept span, or of none, and of what each span is.
+        """The loss of links (−log p of all true antecedents of a kept span, or of none), and that of mentions.
 
-        Links alone teach little of which spans to keep (Zhang et al., 2018): trained by them for 430 steps on half of
-        OntoGUM, the ranker linked what it kept, but kept 37 of 483 true mentions.
+        Links alone teach little about which spans to keep (Zhang et al., 2018): trained on them for 430 steps on half
+        of OntoGUM, the ranker linked what it kept, but kept only 37 of 483 true mentions.
         """
         assert document.mentions is not None, "a loss needs chains"
         ranking = self.rank(document)
@@ -219,14 +219,14 @@ class SpanRanker(TaskNetwork):
 
 
 def scorer(hidden: int, dropout: float) -> nn.Sequential:
-    """What follows the first layer of a scorer: ReLU, a second layer, one number."""
+    """The rest of a scorer after its first layer: ReLU, a second layer, one number."""
     drop = Dropout(dropout)
     layers = nn.Sequential(nn.ReLU(), drop, nn.Linear(hidden, hidden), nn.ReLU(), drop, nn.Linear(hidden, 1))
     return layers.apply(start_for_relu)
 
 
 def chain_of_spans(starts: Tensor, lasts: Tensor, mentions: Tensor | None, count: int, widest: int) -> Tensor:
-    """The chain of each span of a document of ``count`` tokens, 0 where it is no mention. [S]"""
+    """The chain of each span in a document of ``count`` tokens, 0 if it is not a mention. [S]"""
     if mentions is None:
         return torch.zeros_like(starts)
     table = torch.zeros(count, widest, dtype=torch.int64, device=mentions.device)

@@ -1,4 +1,4 @@
-"""Coreference: which words and phrases of a document speak of the same thing."""
+"""Coreference: which words and phrases of a document refer to the same thing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PRESETS = {
 
 
 class Coref(Definition[CorefDocument, CorefSizes]):
-    """CoNLL-2012 and files like it; chains of one mention are left out, as OntoNotes has none."""
+    """CoNLL-2012 and files like it; chains of one mention are left out, since OntoNotes has none."""
 
     name = "coref"
     title = "coreference"
@@ -56,7 +56,7 @@ class Coref(Definition[CorefDocument, CorefSizes]):
         return [without_singletons(document) for document in read_coref(path, FileReading.of(split))]
 
     def examples(self, item: Any, split: Split) -> list[CorefDocument]:
-        """A text, one sentence of tokens, or an object with text, tokens or sentences of them (and perhaps an id)."""
+        """A text, one sentence of tokens, or an object with a text, tokens or sentences (and perhaps an id)."""
         name = str(item.get("id", NOTHING)) if isinstance(item, dict) else NOTHING
         if breaks_columns(name):
             raise InputError(f"the id {name[:40]!r} must not contain a tab or line break: it is written in a column")
@@ -75,7 +75,7 @@ class Coref(Definition[CorefDocument, CorefSizes]):
         return example.sentences
 
     def for_training(self, examples: list[CorefDocument], network: CorefSizes) -> list[CorefDocument]:
-        """Documents in pieces of some sentences, those with mentions."""
+        """The documents cut into pieces of a few sentences; pieces without mentions are left out."""
         pieces = [piece for example in examples for piece in cut_document(example, network.training_sentences)]
         return [piece for piece in pieces if piece.chains]
 
@@ -112,7 +112,7 @@ class Coref(Definition[CorefDocument, CorefSizes]):
         return named | {"sentences": [list(sentence) for sentence in example.sentences], "chains": chains}
 
     def write(self, pairs: Iterable[tuple[CorefDocument, Any]]) -> Iterator[str]:
-        """CoNLL-2012; new documents of one name, or of none, are its parts 0, 1, …, as scorers tell them by both."""
+        """CoNLL-2012; new documents with the same name, or none, become parts 0, 1, …, which scorers tell apart."""
         parts = Counter[str]()
         for example, prediction in pairs:
             chains = {number: tuple((start, end) for start, end in chain) for number, chain in enumerate(prediction)}
@@ -124,10 +124,10 @@ class Coref(Definition[CorefDocument, CorefSizes]):
 
 
 def cut_document(document: CorefDocument, longest: int) -> list[CorefDocument]:
-    """Pieces of at most ``longest`` sentences with their mentions.
+    """Cut a document into pieces of at most ``longest`` sentences, with their mentions.
 
-    One that is alone there, the rest of its chain in other pieces, stays: it is a mention all the same, though without
-    an antecedent. In pieces of 15 sentences of OntoGUM that is one mention of ten.
+    A mention whose chain is otherwise in other pieces stays: it is still a mention, though without an antecedent. In
+    pieces of 15 sentences of OntoGUM that is one mention in ten.
     """
     pieces, start = list[CorefDocument](), 0
     for first in range(0, len(document.sentences), longest):

@@ -1,1 +1,1 @@
-"""Named entities: tag words with a CRF on top."""
+"""Named entities: a tagger with a CRF on top."""

@@ -18,19 +18,19 @@ from polyseme.tasks.scores import Floats, Scores, f1_of, span_tally
 from polyseme.tasks.spans import FoundSpan, Scheme, Span, is_tag, span_scores, spans_of, sure, tags_of
 from polyseme.tasks.tagged import one_sentence, read_tagged
 
-SCHEME: Scheme = "BIOUL"  # of the network; files may follow another one
+SCHEME: Scheme = "BIOUL"  # used by the network; files may follow another scheme
 
 
 @dataclass(frozen=True, slots=True)
 class NerSentence:
-    """A sentence and its entities, None where they are to be found."""
+    """A sentence and its entities, None if they are to be predicted."""
 
     tokens: tuple[str, ...]
     spans: tuple[Span, ...] | None = None
 
 
 class NerNetwork(Tagger):
-    """A CRF over the scores."""
+    """A tagger with a CRF over its scores."""
 
     def __init__(self, sizes: TaggerSizes, tags: list[str], tokens: TokenInputs) -> None:
         super().__init__(sizes, tags, tokens)
@@ -56,7 +56,7 @@ PRESETS = {
     "paper": Preset(
         TaggerSizes(),
         TrainingChoices(epochs=75, batch=64, patience=25, halve_after=10),
-        # As the authors published it: half of the tagger's input is dropped already, the mix is kept nearly even, and
+        # As the authors published it: the tagger already drops half of its input, the mix is kept nearly uniform, and
         # the word vectors are trained.
         InputChoices(elmo_dropout=0.0, mix_penalty=0.1, word_vectors="trained"),
     ),

@@ -1,1 +1,1 @@
-"""Parts that the networks of several tasks are made of."""
+"""Building blocks shared by the networks of several tasks."""

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last dimension; weights are 0 where ``mask`` is false, also where all of it is."""
+    """Softmax over the last dimension; weights are 0 where ``mask`` is false, even if it is false everywhere."""
     lowest = torch.finfo(scores.dtype).min
     return torch.softmax(scores.masked_fill(~mask, lowest), dim=-1) * mask
 

@@ -3,7 +3,7 @@
     score(y | x) = start[y1] + Σ emissions[n, yn] + Σ transitions[y(n-1), yn] + end[yN]
     log p(y | x) = score(y | x) - log Σ over allowed y' of exp score(y' | x)
 
-Sequences that the tag scheme forbids have no probability, in training and in decoding.
+Sequences that the tag scheme forbids have probability 0, both in training and in decoding.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from polyseme.tasks.spans import Scheme, may_end, may_follow, may_start
 
-#: Added to what is forbidden: far below every score, and finite, so that no gradient is lost in inf - inf.
+#: Added to forbidden scores: far below every real score, and finite, so that no gradient becomes inf - inf.
 FORBIDDEN = -1e4
 
 
 class CRF(nn.Module):
-    """Scores of neighbouring tags. ``allowed`` and its kin are True where the scheme allows it."""
+    """Scores of neighbouring tags. ``allowed``, ``start`` and ``end`` are True where the scheme allows it."""
 
     forbidden: Tensor
     forbidden_start: Tensor
@@ -36,7 +36,7 @@ class CRF(nn.Module):
 
     @classmethod
     def of(cls, tags: list[str], scheme: Scheme) -> CRF:
-        """For tags of a scheme."""
+        """A CRF for these tags and their scheme."""
         allowed = torch.tensor([[may_follow(a, b, scheme) for b in tags] for a in tags])
         return cls(
             allowed,
@@ -62,16 +62,16 @@ class CRF(nn.Module):
         start, transitions, end = self._tables()
         if emissions.shape[1] == 0:
             return emissions.new_zeros(len(emissions))
-        reached = start + emissions[:, 0]  # [B, K] log sum over all ways to each tag
+        reached = start + emissions[:, 0]  # [B, K] log sum over all paths to each tag
         for n in range(1, emissions.shape[1]):
             stepped = torch.logsumexp(reached[:, :, None] + transitions, dim=1) + emissions[:, n]
             reached = torch.where(mask[:, n, None], stepped, reached)
         return torch.logsumexp(reached + end, dim=1) * mask[:, 0]
 
     def marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """How likely each tag is at each place, whatever the others are. [B, N, K]
+        """The marginal probability of each tag at each position. [B, N, K]
 
-        They are the derivatives of the normaliser, so no second pass over the sentence has to be written.
+        They are the derivatives of the normaliser, so no backward pass over the sentence has to be written.
         """
         with torch.enable_grad():
             given = emissions.detach().requires_grad_()

@@ -1,4 +1,4 @@
-"""Parts that several task networks are built of."""
+"""Encoders that several task networks share: BiLSTM, BiGRU, initialisation and variational dropout."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from polyseme.tasks.parts.gru_fused import run_together
 class BiRNN(nn.Module):
     """Bidirectional recurrent layers over sentences of different lengths; padding is never read.
 
-    Two networks that read padded sentences, one of them turned, take a third to two thirds of the time of one over
-    packed sentences, which PyTorch runs on a CPU step by step with ever fewer rows.
+    Two networks over padded sentences, one of them reversed, take a third to two thirds of the time of one over packed
+    sentences, which PyTorch runs on a CPU step by step with ever fewer rows.
     """
 
     kind: ClassVar[type[nn.LSTM] | type[nn.GRU]]
@@ -31,7 +31,7 @@ class BiRNN(nn.Module):
             start_recurrent(part)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """[B, N, width in] and [B] → [B, N, 2 hidden], zeros where no token stands"""
+        """[B, N, width in] and [B] → [B, N, 2 hidden], zeros for padding"""
         if x.shape[1] == 0:
             return x.new_zeros(x.shape[0], 0, self.width)
         turn = Turn(lengths, x.shape[1])
@@ -55,7 +55,7 @@ class BiGRU(BiRNN):
     kind = nn.GRU
 
     def run(self, left: nn.Module, right: nn.Module, x: Tensor, turned: Tensor) -> tuple[Tensor, Tensor]:
-        """On a CPU both directions take each step together; a GPU has a kernel for each layer."""
+        """On a CPU, both directions take each step together; a GPU has a kernel for each layer."""
         if x.device.type != "cpu":
             return super().run(left, right, x, turned)
         assert isinstance(left, nn.GRU) and isinstance(right, nn.GRU)
@@ -63,12 +63,12 @@ class BiGRU(BiRNN):
 
 
 class Turn:
-    """Sentences from right to left, each within its own length: padding stands behind the end in both orders."""
+    """Reverses sentences, each within its own length, so that padding stays at the end."""
 
     def __init__(self, lengths: Tensor, count: int) -> None:
         places = torch.arange(count, device=lengths.device)[:, None]  # [N, 1]
         here = places < lengths[None, :]  # [N, B]
-        self.inside = here[:, :, None]  # [N, B, 1] whether a token stands there
+        self.inside = here[:, :, None]  # [N, B, 1] whether there is a token
         self.places = torch.where(here, lengths[None, :] - 1 - places, places)[:, :, None]  # [N, B, 1]
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -77,10 +77,10 @@ class Turn:
 
 
 def start_recurrent(layer: nn.Module) -> None:
-    """Weights that keep the size of what is read and remembered; an LSTM's gate to forget begins open.
+    """Initialise weights so that inputs and states keep their size; an LSTM's forget gate begins open.
 
-    With PyTorch's own start, two LSTMs on top of each other say almost the same of every sentence: on 100 sentences
-    sentiment was 32 % right after 48 steps, and 71 % with this start and `start_for_relu`.
+    With PyTorch's own initialisation, two stacked LSTMs give almost the same output for every sentence: on 100
+    sentences, sentiment was 32 % right after 48 steps, and 71 % with this initialisation and `start_for_relu`.
     """
     for name, value in layer.named_parameters():
         if name.startswith("weight_hh"):
@@ -94,7 +94,7 @@ def start_recurrent(layer: nn.Module) -> None:
 
 
 def start_for_relu(part: nn.Module) -> None:
-    """Weights that keep the size of what goes through a ReLU (He et al., 2015); PyTorch's make it 2.4 times smaller."""
+    """Initialise weights so that values keep their size through a ReLU (He et al., 2015): 2.4 times PyTorch's own."""
     if isinstance(part, nn.Linear):
         nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
         if part.bias is not None:
@@ -102,7 +102,7 @@ def start_for_relu(part: nn.Module) -> None:
 
 
 class VariationalDropout(nn.Module):
-    """Dropout that leaves out the same numbers of every token of a sentence."""
+    """Dropout that drops the same features of every token of a sentence."""
 
     def __init__(self, share: float) -> None:
         super().__init__()

@@ -1,10 +1,10 @@
-"""Two GRUs over whole sequences, one autograd function: the numbers of ``nn.GRU`` (Cho et al., 2014), in less time.
+"""Two GRUs over whole sequences as one autograd function: the same numbers as ``nn.GRU`` (Cho et al., 2014), faster.
 
     r, z = σ(x · W + h · U + b)      n = tanh(x · W_n + b_n + r ∘ (h · U_n + u_n))      h ← (1 − z) ∘ n + z ∘ h
 
-Both directions of a BiGRU take each step together, so a step has half as many operations; they work in place in kept
-buffers; what the gradient is multiplied by is known before its loop; and each weight gradient is one product over all
-steps instead of one per step.
+Both directions of a BiGRU take each step together, which halves the number of operations; they work in place in
+buffers that are kept; the factors of the gradient are computed before its loop; and each weight gradient is one
+product over all steps instead of one per step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch.nn import functional
 
 def run_together(grus: tuple[nn.GRU, nn.GRU], inputs: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     """Two layers of the same size, each over its own [T, B, D] → two [T, B, H]"""
-    weights = [gru.all_weights[0] for gru in grus]  # of the input, of the state; their biases
+    weights = [gru.all_weights[0] for gru in grus]  # input weights, state weights, their biases
     gates = torch.stack([functional.linear(x, w[0], w[2]) for x, w in zip(inputs, weights, strict=True)], dim=1)
     weight = torch.stack([w[1].t() for w in weights])  # [2, H, 3H]
     bias = torch.stack([w[3] for w in weights])[:, None]  # [2, 1, 3H]
@@ -30,7 +30,7 @@ def run_together(grus: tuple[nn.GRU, nn.GRU], inputs: tuple[Tensor, Tensor]) -> 
 class _GRUs(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, gates: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """The input's share of r, z, n [T, G, B, 3H], the state's weights [G, H, 3H] and [G, 1, 3H] → h [T, G, B, H]"""
+        """The input's part of r, z, n [T, G, B, 3H], the state's weights [G, H, 3H] and [G, 1, 3H] → h [T, G, B, H]"""
         steps, groups, rows, _ = gates.shape
         size = weight.shape[1]
         gates = gates.clone(memory_format=torch.contiguous_format)  # activated in place below
@@ -56,12 +56,12 @@ class _GRUs(torch.autograd.Function):
         size = weight.shape[1]
         weight_t = weight.transpose(1, 2).contiguous()  # [G, 3H, H]
         r, z, n = gates.split(size, dim=-1)  # [T, G, B, H] each
-        # All that does not depend on the gradients is known before the loop: how much of h's goes on to n, z and r.
+        # Computed before the loop, since it needs no gradients: how much of the gradient of h goes to n, z and r.
         to_n = (1 - z) * (1 - n * n)
         to_z = (outputs[:-1] - n) * z * (1 - z)
         n_to_r = kept * r * (1 - r)
         to_state = torch.empty_like(gates)  # gradient of h · U + u
-        grad_n = torch.empty_like(kept)  # of what tanh is applied to
+        grad_n = torch.empty_like(kept)  # of the argument of tanh
         grad_h = gates.new_zeros(groups, rows, size)
         for t in reversed(range(steps)):
             grad_h.add_(grad_output[t])

@@ -1,11 +1,11 @@
-"""LSTM layers that read by turns from left and from right, with highway connections (He et al., 2017).
+"""LSTM layers that alternate between reading from the left and from the right, with highways (He et al., 2017).
 
 One step of a layer, ``x`` from the layer below, ``h`` and ``c`` from the step before:
 
     i, f, o, r = σ(x · W + h · U + b)      g = tanh(x · W_g + h · U_g + b_g)
     c ← i ∘ g + f ∘ c                      h ← r ∘ o ∘ tanh(c) + (1 − r) ∘ x · W_carry
 
-The highway gate r lets a layer pass on what it read, so that eight layers can be trained.
+The highway gate r lets a layer pass on its input, so that eight layers can be trained.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polyseme.tasks.parts.encoders import Turn
 
 
 class HighwayLSTM(nn.Module):
-    """One layer, from left to right."""
+    """One layer, which reads from left to right."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
@@ -30,10 +30,10 @@ class HighwayLSTM(nn.Module):
         for gate in self.input.weight.data.chunk(6, dim=0):
             nn.init.orthogonal_(gate)
         nn.init.zeros_(self.input.bias)
-        nn.init.ones_(self.input.bias.data[hidden : 2 * hidden])  # to remember is the easier start
+        nn.init.ones_(self.input.bias.data[hidden : 2 * hidden])  # forget gates begin open
 
     def forward(self, x: Tensor, dropout: float = 0.0) -> Tensor:
-        """[T, B, width] → [T, B, hidden]; ``dropout`` leaves out the same numbers of h at every step"""
+        """[T, B, width] → [T, B, hidden]; ``dropout`` drops the same features of h at every step"""
         size = self.hidden
         projected = self.input(x)  # [T, B, 6H]
         gates, carries = projected[..., : 5 * size].unbind(0), projected[..., 5 * size :].unbind(0)
@@ -52,7 +52,7 @@ class HighwayLSTM(nn.Module):
 
 
 class AlternatingHighwayLSTM(nn.Module):
-    """Layers on top of each other; the first reads from the left, the second from the right, and so on."""
+    """Stacked layers; the first reads from the left, the second from the right, and so on."""
 
     def __init__(self, width: int, hidden: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class AlternatingHighwayLSTM(nn.Module):
         self.dropout = dropout
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """[B, N, width] and [B] → [B, N, hidden], zeros where no token stands"""
+        """[B, N, width] and [B] → [B, N, hidden], zeros for padding"""
         turn = Turn(lengths, x.shape[1])
         y = x.transpose(0, 1)  # [N, B, width]
         for layer in self.layers:

@@ -1,4 +1,4 @@
-"""Texts of several sentences: the biLM reads each sentence on its own, a task may read them as one.
+"""Texts of several sentences: the biLM reads each sentence on its own, but a task may read the whole text.
 
 sentences [S, n, D] of a batch  ─►  texts [B, N, D], the tokens of a text's sentences one after another
 """
@@ -13,16 +13,16 @@ from torch import Tensor
 
 from polyseme.tasks.inputs import Features, TokenBatch, TokenInputs, TokenVectors
 
-#: Sentences whose vectors are made together; sorted by length, so that little of it is padding.
+#: Sentences whose vectors are computed together; they are sorted by length, so there is little padding.
 TOGETHER = 32
 
 
 @dataclass(frozen=True, slots=True)
 class TextBatch:
-    """The sentences of some texts in groups of about equal length, and where each token of a text is among them."""
+    """The sentences of some texts, in groups of similar length, and where to find each token of a text in them."""
 
     groups: list[TokenBatch]
-    places: Tensor  # [B, N] row of the flattened groups; 0 where no token stands
+    places: Tensor  # [B, N] row of the flattened groups; 0 for padding
     mask: Tensor  # [B, N] bool
     lengths: Tensor  # [B]
 
@@ -51,7 +51,7 @@ def text_batch(texts: Sequence[Sequence[Sequence[str]]], features: Features) -> 
 
 
 def text_vectors(tokens: TokenInputs, batch: TextBatch) -> TokenVectors:
-    """The vectors of whole texts: input [B, N, F] and output [B, N, O], zeros where no token stands."""
+    """The vectors of whole texts: input [B, N, F] and output [B, N, O], zeros for padding."""
     vectors = [tokens(group) for group in batch.groups]
     return TokenVectors(
         join_sentences([part.input for part in vectors], batch),

@@ -1,4 +1,4 @@
-"""What taggers of words and of spans share: tokens → BiLSTM → a score for each tag, and the batches they read."""
+"""What taggers of words and of spans share: tokens → BiLSTM → a score for each tag, and their batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polyseme.tasks.parts.encoders import BiLSTM, VariationalDropout
 
 @dataclass(frozen=True, slots=True)
 class TaggerSizes:
-    hidden: int = 200  #: of one direction of the LSTM
+    hidden: int = 200  #: size of one direction of the LSTM
     depth: int = 2  #: layers of the LSTM
     dropout: float = 0.5
 
@@ -29,7 +29,7 @@ class TaggerBatch:
 
 
 class Tagger(TaskNetwork):
-    """What a task makes of the scores is its own."""
+    """Scores every tag of every token; each task decodes the scores in its own way."""
 
     def __init__(self, sizes: TaggerSizes, tags: list[str], tokens: TokenInputs) -> None:
         super().__init__(tokens)
@@ -57,15 +57,15 @@ T = TypeVar("T", bound=HasTokens)
 
 
 class Tagging(Definition[T, TaggerSizes], Generic[T]):
-    """A task whose network is a ``Tagger``; tags are known by their number among ``vocabularies["tags"]``."""
+    """A task whose network is a ``Tagger``; tags are numbered as in ``vocabularies["tags"]``."""
 
     by_sentence = True
     kind: ClassVar[type[Tagger]]
-    no_tag: ClassVar[int]  #: target of padding, and of a tag that training never saw
+    no_tag: ClassVar[int]  #: target for padding, and for tags not seen in training
 
     @abstractmethod
     def gold_tags(self, example: T) -> Sequence[str] | None:
-        """One for each token; None where they are to be found."""
+        """One tag for each token; None if they are to be predicted."""
 
     def sentences(self, example: T) -> Sequence[Sequence[str]]:
         return [example.tokens]

@@ -1,4 +1,4 @@
-"""Parts of speech: BiLSTM tagger on the universal tags of a CoNLL-U treebank. (The linear probe is in probes/.)"""
+"""Parts of speech: a BiLSTM tagger for the universal tags of a CoNLL-U treebank. (The linear probe is in probes/.)"""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from polyseme.tasks.spans import FoundLabel, sure
 from polyseme.tasks.tagged import Block, cells, one_sentence, read_blocks, starts_document
 from polyseme.tasks.treebank import read_treebank
 
-NOT_COUNTED = -100  # the target of padding and of tags that training never saw
+NOT_COUNTED = -100  # target for padding, and for tags not seen in training
 
 
 @dataclass(frozen=True, slots=True)
 class PosSentence:
-    """A sentence and its tags, None where they are to be found."""
+    """A sentence and its tags, None if they are to be predicted."""
 
     tokens: tuple[str, ...]
     tags: tuple[str, ...] | None = None
 
 
 def read_tags(path: Path, reading: FileReading | None = None) -> list[PosSentence]:
-    """Words and universal tags of a treebank; or of two columns, a word and its tag, whatever tags these are."""
+    """Words and universal tags of a treebank, or of two columns with a word and a tag of any kind."""
     if _has_two_columns(path):
         blocks = (block for block in read_blocks(path, _is_comment, reading) if block.lines)
         return [_two_columns(block, str(path)) for block in blocks if not starts_document(block)]
@@ -51,7 +51,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _has_two_columns(path: Path) -> bool:
-    reading = FileReading(skip_bad_lines=True)  # whoever reads the file names them
+    reading = FileReading(skip_bad_lines=True)  # they are reported when the file is read
     blocks = (block for block in read_blocks(path, lambda line: line.startswith("# "), reading) if block.lines)
     first = next((block for block in blocks if not starts_document(block)), None)
     return first is not None and len(cells(first.lines[0])) == 2
@@ -67,7 +67,7 @@ def _two_columns(block: Block, source: str) -> PosSentence:
 
 
 class PosNetwork(Tagger):
-    """The best tag of each word, whatever its neighbours have; a target may be NOT_COUNTED."""
+    """Predicts the best tag of each word independently of its neighbours; a target may be NOT_COUNTED."""
 
     def forward(self, batch: TaggerBatch) -> Tensor:
         assert batch.tags is not None

@@ -1,10 +1,10 @@
-"""Natural language inference: pairs of sentences and how the second follows from the first.
+"""Natural language inference data: pairs of sentences, and whether the second follows from the first.
 
     {"gold_label": "neutral", "sentence1": "…", "sentence2": "…", …}       the official JSONL
     gold_label⇥…⇥sentence1⇥sentence2⇥…                                     the official text file, with its header
     neutral⇥premise⇥hypothesis                                             three columns
 
-Which of the three a file is, its first line tells. "-" stands for the label on which the annotators did not agree.
+The first line of a file shows which of the three it is. The label "-" means that the annotators did not agree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_AGREEMENT = "-"
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """A premise, a hypothesis, and what the annotators say of them, if they agree."""
+    """A premise, a hypothesis, and the annotators' label, if they agree."""
 
     premise: str
     hypothesis: str

@@ -5,7 +5,7 @@ align       ã_i       = Σ_j softmax_j(a_i · b_j) b_j                  and b̃
 compare     v         = BiLSTM(ReLU(W [a; ã; a − ã; a ∘ ã]))
 decide      label     = W ReLU(W [mean v_a; max v_a; mean v_b; max v_b])
 
-Chen et al. decide with tanh; Peters et al. (2018) with ReLU, as here.
+Chen et al. use tanh in the last step; Peters et al. (2018) use ReLU, as here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from polyseme.tasks.parts.encoders import BiLSTM, VariationalDropout, start_for_
 
 @dataclass(frozen=True, slots=True)
 class EsimSizes:
-    """Of the network."""
+    """Sizes of the network."""
 
     hidden: int = 300
     dropout: float = 0.5
@@ -36,7 +36,7 @@ class EsimSizes:
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """Premises and hypotheses in the same order, and their labels where they are known."""
+    """Premises and hypotheses in the same order, and their labels if known."""
 
     premises: TokenBatch
     hypotheses: TokenBatch
@@ -95,12 +95,12 @@ class Esim(TaskNetwork):
         return torch.cat([encoded, vectors.output], dim=2), vectors.mask, vectors.lengths
 
     def _compare(self, own: Tensor, aligned: Tensor, mask: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The mean and the maximum of what a side's tokens say beside their counterparts. [B, 2 hidden] each"""
+        """One side's tokens compared with what they are aligned to: mean and maximum, [B, 2 hidden] each"""
         enhanced = torch.cat([own, aligned, own - aligned, own * aligned], dim=2)
         projected = self.dropout(torch.relu(self.projection(enhanced)))
-        composed = self.composition(projected, lengths)  # [B, N, 2 hidden], 0 behind the end
+        composed = self.composition(projected, lengths)  # [B, N, 2 hidden], zeros for padding
         mean = composed.sum(dim=1) / lengths.clamp(min=1)[:, None].to(composed)
-        largest = composed.masked_fill(~mask[:, :, None], -1.0).amax(dim=1)  # an LSTM says nothing below -1
+        largest = composed.masked_fill(~mask[:, :, None], -1.0).amax(dim=1)  # an LSTM's output is never below -1
         return mean, largest
 
 

@@ -33,7 +33,7 @@ PRESETS = {
     "paper": Preset(
         EsimSizes(),
         TrainingChoices(epochs=75, batch=32, rate=0.0004, clip=10.0, patience=5, halve_after=1),
-        # As the authors published it: the encoder drops half of its input already.
+        # As the authors published it: the encoder already drops half of its input.
         InputChoices(elmo="both", elmo_dropout=0.0, layer_norm=True),
     ),
     "cpu": Preset(
@@ -53,10 +53,10 @@ class Snli(PairClassification[TokenPair]):
     presets = PRESETS
 
     def find(self, folder: Path) -> DataFiles:
-        """The files of a folder; those named snli_1.0_… go first, where other sets lie beside them."""
+        """The files in a folder; those named snli_1.0_… take precedence over other data sets there."""
         official = sorted(folder.glob("snli_*"))
         found: dict[str | None, Path] = {}
-        for suffix in reversed(self.suffixes):  # the best last, so that it stays
+        for suffix in reversed(self.suffixes):  # the preferred one last, so that it wins
             same = (path for path in official if without_compression(path.name).endswith(suffix))
             found |= {split_of(path.name): path for path in same}
         if "train" in found and "dev" in found:
@@ -98,7 +98,7 @@ def _split(premise: str, hypothesis: str, label: str | None, split: Split) -> To
 
 
 def _two_texts(item: Any) -> tuple[str, str]:
-    """Of an object with premise and hypothesis (or SNLI's sentence1 and sentence2), or of a line with a tab."""
+    """Premise and hypothesis, from an object with these (or SNLI's sentence1 and sentence2) or a line with a tab."""
     premise: Any = None
     hypothesis: Any = None
     if isinstance(item, str) and item.count("\t") == 1:

@@ -1,9 +1,9 @@
 """Reading comprehension: paragraphs, questions, and the answers' places among the paragraph's tokens.
 
 The file is SQuAD's JSON (v1.1): data → paragraphs → context, qas → id, question, answers → text, answer_start. Answers
-are given by characters; a model points at tokens, and in Korean and Chinese, whose answers often begin or end inside a
-word ("서울" in "서울에서"), at a character in the first and in the last of them. In English such an answer stands for
-the whole token. One whose text is not where it says has no place, and cannot be learned from.
+are given in characters, but a model points at tokens. In Korean and Chinese, answers often begin or end inside a word
+("서울" in "서울에서"), so the model also points at a character of the first and of the last token. In English, such an
+answer becomes the whole token. An answer whose text is not at its answer_start has no span, and is not trained on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from polyseme.text.tokenization import Sentence
 
 Span = tuple[int, int]
 
-ENOUGH_TO_TELL = 2000  # characters of a file that show its script
+ENOUGH_TO_TELL = 2000  # characters of a file from which its script is detected
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Paragraph:
     sentences: tuple[Span, ...]  # in tokens, one after another
 
     def characters(self, start: int, end: int, cut: Span = (0, 0)) -> Span:
-        """Where the tokens from ``start`` up to, not including, ``end`` stand, without what is cut from both ends."""
+        """The characters of the tokens [start, end), without those cut from both ends."""
         return self.offsets[start][0] + cut[0], self.offsets[end - 1][1] - cut[1]
 
     def answer(self, start: int, end: int, cut: Span = (0, 0)) -> str:
@@ -50,8 +50,8 @@ class Paragraph:
 class Question:
     """A question about a paragraph.
 
-    ``spans`` are the places of its answers in tokens, where they have one; ``cuts`` how many characters of the first
-    and of the last token do not belong to each, all 0 where answers are whole tokens.
+    ``spans`` are its answers in tokens, where they could be located; ``cuts`` are how many characters of each one's
+    first and last token do not belong to it, all 0 if answers are whole tokens.
     """
 
     id: str
@@ -61,13 +61,13 @@ class Question:
     answers: tuple[str, ...]
     spans: tuple[Span, ...]
     cuts: tuple[Span, ...] = ()
-    lang: str = "en"  # how it is scored
+    lang: str = "en"  # decides how answers are scored
 
 
 def read_squad(path: str | Path, split: Split) -> list[Question]:
-    """All questions of a file in SQuAD's form, in order, their texts split by ``split``."""
+    """All questions of a file in SQuAD's format, in order, with texts split by ``split``."""
     source, lang = str(path), FileReading.of(split).lang
-    metric_of(lang)  # refuses a language whose answers cannot be scored, before anything is read
+    metric_of(lang)  # refuse a language whose answers cannot be scored before reading anything
     seen = ""
     with open_bytes(source) as stream:
         try:
@@ -90,7 +90,7 @@ def read_squad(path: str | Path, split: Split) -> list[Question]:
 
 
 def paragraph_of(text: str, sentences: Sequence[Sentence]) -> Paragraph:
-    """A text with its tokens, sentence after sentence."""
+    """A text with its tokens, sentence by sentence."""
     tokens = tuple(token for sentence in sentences for token in sentence.tokens)
     offsets = tuple(offset for sentence in sentences for offset in sentence.offsets)
     spans, start = list[Span](), 0
@@ -101,7 +101,7 @@ def paragraph_of(text: str, sentences: Sequence[Sentence]) -> Paragraph:
 
 
 def token_span(offsets: Sequence[Span], start: int, end: int) -> Span | None:
-    """The tokens that the characters ``start`` to ``end`` touch, or None where they touch none."""
+    """The tokens that overlap the characters [start, end), or None if there are none."""
     first = bisect_right(offsets, start, key=lambda offset: offset[1])
     last = bisect_left(offsets, end, key=lambda offset: offset[0])
     return (first, last) if first < last else None
@@ -111,7 +111,7 @@ def _question(item: Any, paragraph: Paragraph, place: str, split: Split, lang: s
     identifier = _text(item, "id", place)
     place = f"{place}, question {identifier!r}"
     text = _text(item, "question", place)
-    answers = _list(item, "answers", place) if "answers" in item else []  # a file to be answered has none
+    answers = _list(item, "answers", place) if "answers" in item else []  # a file to predict for has none
     by_character = metric_of(lang).by_character
     places = dict.fromkeys(
         (span, _cut(answer, span, paragraph) if by_character else (0, 0))
@@ -131,7 +131,7 @@ def _question(item: Any, paragraph: Paragraph, place: str, split: Split, lang: s
 
 
 def _cut(answer: Any, span: Span, paragraph: Paragraph) -> Span:
-    """What of the first and of the last token is not in the answer; blanks around it are in no token."""
+    """How many characters of the first and last token are not in the answer; blanks around it are in no token."""
     (first, _), (_, last) = paragraph.offsets[span[0]], paragraph.offsets[span[1] - 1]
     start = int(answer["answer_start"])
     return max(0, start - first), max(0, last - start - len(answer["text"]))

@@ -5,7 +5,7 @@
     zh    CMRC 2018 (Cui et al., 2019)      lower case, no punctuation; F1 over the longest run of characters (Latin
                                             letters: words, which our English rules split and NLTK in the original)
 
-A question with several answers counts the best of them.
+If a question has several answers, the best score counts.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from polyseme.text.tokenization import language_code, split_text
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-#: What KorQuAD takes for a blank before it leaves out punctuation.
+#: Characters that KorQuAD replaces by a blank before it removes punctuation.
 _KOREAN_MARKS = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
-#: What CMRC leaves out, as its script lists it.
+#: Characters that CMRC's script removes.
 _CHINESE_MARKS = frozenset("-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』")
 _HAN, _HANGUL = re.compile("[\u4e00-\u9fa5]"), re.compile("[\uac00-\ud7a3]")
 
@@ -56,7 +56,7 @@ def exact_match(prediction: str, answer: str) -> float:
 
 
 def overlap_f1(prediction: str, answer: str) -> float:
-    """The harmonic mean of precision and recall over the words, counted with their repetitions."""
+    """The harmonic mean of precision and recall over words, counting repetitions."""
     return _overlap(normalise_answer(prediction).split(), normalise_answer(answer).split())
 
 
@@ -70,13 +70,13 @@ def korean_exact_match(prediction: str, answer: str) -> float:
 
 
 def character_f1(prediction: str, answer: str) -> float:
-    """The same as ``overlap_f1`` over characters, blanks left out: a particle too many costs a little."""
+    """The same as ``overlap_f1`` over characters without blanks, so that an extra particle costs only a little."""
     found, right = (normalise_korean(text).replace(" ", "") for text in (prediction, answer))
     return _overlap(found, right)
 
 
 def chinese_pieces(text: str) -> list[str]:
-    """Characters, and the words between them that are not Chinese, in lower case, without marks."""
+    """Chinese characters, and the other words between them, in lower case, without punctuation."""
     pieces, other = list[str](), ""
     for character in f"{text.lower().strip()}\n":
         if character in _CHINESE_MARKS:
@@ -99,7 +99,7 @@ def chinese_exact_match(prediction: str, answer: str) -> float:
 
 
 def longest_run_f1(prediction: str, answer: str) -> float:
-    """The harmonic mean of the shares that the longest common run of pieces has in both."""
+    """The harmonic mean of the shares of both answers that their longest common run of pieces makes up."""
     found, right = chinese_pieces(prediction), chinese_pieces(answer)
     common = _longest_run(found, right)
     return 2 * common / (len(found) + len(right)) if common else 0.0
@@ -113,7 +113,7 @@ METRICS = {
 
 
 def metric_of(lang: str) -> AnswerMetric:
-    """By how text is split; ConfigError where no data set says how answers of that language are compared."""
+    """The metric of a language; ConfigError if no data set defines how its answers are compared."""
     code = "en" if lang in ("any", "whitespace") else language_code(lang)  # both leave the language open
     if code not in METRICS:
         raise ConfigError(
@@ -124,7 +124,7 @@ def metric_of(lang: str) -> AnswerMetric:
 
 
 def refuse_other_script(lang: str, text: str) -> None:
-    """ConfigError where the text is Korean or Chinese, but split as something else."""
+    """ConfigError if the text is Korean or Chinese, but split as another language."""
     letters = sum(map(str.isalpha, text))
     for code, script in (("ko", _HANGUL), ("zh", _HAN)):
         found = len(script.findall(text))
@@ -142,7 +142,7 @@ def _overlap(found: Sequence[str], right: Sequence[str]) -> float:
 
 
 def _longest_run(first: Sequence[str], second: Sequence[str]) -> int:
-    """Of equal pieces that follow each other in both."""
+    """The length of the longest common substring, in pieces."""
     longest, above = 0, [0] * (len(second) + 1)
     for piece in first:
         row = [0] * (len(second) + 1)

@@ -5,8 +5,8 @@
     self-attend     BiGRU, then each token looks at the others of the paragraph, as a residual
     point           BiGRU → where the answer starts; BiGRU → where it ends
 
-Of all spans up to a longest length, the answer is the one with the largest p(start) · p(end). Where answers may begin
-and end inside a token, two more heads say how many characters of the first and of the last one do not belong to it.
+Among all spans up to a maximum length, the answer is the one with the largest p(start) · p(end). If answers may begin
+or end inside a token, two more heads predict how many characters of the first and the last token do not belong to it.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from polyseme.tasks.parts.attention import TrilinearSimilarity, masked_softmax
 from polyseme.tasks.parts.encoders import BiGRU, VariationalDropout, start_for_relu
 from polyseme.tasks.parts.paragraphs import TextBatch, text_vectors
 
-#: An answer begins before this character of its first token, and ends as many before the end of its last one.
+#: An answer cuts fewer than this many characters from its first token, and from its last.
 LONGEST_CUT = 24
-NOT_COUNTED = -100  # the target of a longer cut
+NOT_COUNTED = -100  # target for longer cuts
 
 
 @dataclass(frozen=True, slots=True)
 class BidafSizes:
-    """Of the network, and of answers."""
+    """Sizes of the network, and limits on answers and paragraphs."""
 
     hidden: int = 90
     dropout: float = 0.2
-    longest_answer: int = 17  #: tokens of an answer that is looked for
-    longest_paragraph: int = 400  #: tokens of a paragraph that is trained on
-    paragraphs: float = 1.0  #: share of the paragraphs that are trained on, each with all its questions
+    longest_answer: int = 17  #: most tokens in a predicted answer
+    longest_paragraph: int = 400  #: most tokens in a training paragraph
+    paragraphs: float = 1.0  #: share of the paragraphs to train on, each with all its questions
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionBatch:
-    """Questions, each with its paragraph; a paragraph stands there once, however many questions it has."""
+    """Questions and their paragraphs; a paragraph is there once, however many questions it has."""
 
     paragraphs: TextBatch
     questions: TokenBatch
     which: Tensor  # [B] paragraph of each question
     starts: Tensor | None  # [B] first token of the answer
     ends: Tensor | None  # [B] last token of the answer
-    cuts: Tensor | None = None  # [2, B] characters that are cut from the first and from the last token
-    letters: Tensor | None = None  # [B, N] characters of each token; None where answers are whole tokens
+    cuts: Tensor | None = None  # [2, B] characters cut from the first and from the last token
+    letters: Tensor | None = None  # [B, N] characters of each token; None if answers are whole tokens
 
 
 class Bidaf(TaskNetwork):
@@ -69,11 +69,11 @@ class Bidaf(TaskNetwork):
         self.self_similarity = TrilinearSimilarity(2 * hidden)
         self.self_merged = nn.Linear(6 * hidden, 2 * hidden).apply(start_for_relu)
         self.start_reader = BiGRU(2 * hidden, hidden)
-        self.start = nn.Linear(2 * hidden, 1, bias=False)  # a bias would move no softmax over the tokens
+        self.start = nn.Linear(2 * hidden, 1, bias=False)  # a bias would not change a softmax over the tokens
         self.end_reader = BiGRU(4 * hidden, hidden)
         self.end = nn.Linear(2 * hidden, 1, bias=False)
         heads = (nn.Linear(2 * hidden, LONGEST_CUT) for _ in range(2)) if by_character else ()
-        self.cuts = nn.ModuleList(heads)  # of the first token, of the last
+        self.cuts = nn.ModuleList(heads)  # of the first token, and of the last
 
     def forward(self, batch: QuestionBatch) -> Tensor:
         assert batch.starts is not None and batch.ends is not None, "a loss needs answers"
@@ -103,18 +103,18 @@ class Bidaf(TaskNetwork):
         ]
 
     def _cut_logits(self, read: tuple[Tensor, Tensor], first: Tensor, last: Tensor) -> Tensor:
-        """What is cut from these tokens. [2, B, LONGEST_CUT]"""
+        """Logits of how many characters are cut from these tokens. [2, B, LONGEST_CUT]"""
         rows = torch.arange(len(first), device=first.device)
         ends = zip(self.cuts, read, (first, last), strict=True)
         return torch.stack([head(vectors[rows, places]) for head, vectors, places in ends])
 
     def log_shares(self, batch: QuestionBatch) -> tuple[Tensor, Tensor]:
-        """log p(start), log p(end) [B, N]; where no token stands they are the lowest number."""
+        """log p(start), log p(end) [B, N]; for padding, the lowest possible number."""
         starts, ends, _ = self._point(batch)
         return starts, ends
 
     def _point(self, batch: QuestionBatch) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-        """``log_shares``, and what the readers of starts and ends have read, [B, N, 2 hidden] each."""
+        """``log_shares``, and the encodings that start and end are predicted from, [B, N, 2 hidden] each."""
         c, q = self._encode(text_vectors(self.tokens, batch.paragraphs)), self._encode(self.tokens(batch.questions))
         c, c_mask = c[batch.which], batch.paragraphs.mask[batch.which]  # [B, N, E], [B, N]
         lengths = batch.paragraphs.lengths[batch.which]
@@ -130,7 +130,7 @@ class Bidaf(TaskNetwork):
 
     def _encode(self, vectors: TokenVectors) -> Tensor:
         encoded = self.dropout(self.encoder(self.dropout(vectors.input), vectors.lengths))
-        return torch.cat([encoded, vectors.output], dim=2)  # ELMo has a dropout of its own
+        return torch.cat([encoded, vectors.output], dim=2)  # ELMo has its own dropout
 
     def _attend(self, c: Tensor, c_mask: Tensor, q: Tensor, q_mask: Tensor) -> Tensor:
         """[c; c̃; c∘c̃; c∘q̃]: the question as each token sees it, the paragraph as the question sees it. [B, N, 4E]"""
@@ -141,7 +141,7 @@ class Bidaf(TaskNetwork):
         return torch.cat([c, to_question, c * to_question, c * to_paragraph], dim=2)
 
     def _self_attend(self, x: Tensor, mask: Tensor) -> Tensor:
-        """What each token reads in the others. [B, N, 2 hidden]"""
+        """Each token's attention to the others. [B, N, 2 hidden]"""
         x = self.dropout(x)
         others = ~torch.eye(x.shape[1], dtype=torch.bool, device=x.device)[None] & mask[:, None, :]
         read = torch.bmm(masked_softmax(self.self_similarity(x, x), others), x)
@@ -149,7 +149,7 @@ class Bidaf(TaskNetwork):
 
 
 def best_cuts(logits: Tensor, first: Tensor, last: Tensor, letters: Tensor) -> tuple[Tensor, Tensor]:
-    """[2, B, C], tokens [B], their characters [B, N] → characters to cut [B, 2], log p [B]; one of each is left."""
+    """[2, B, C], tokens [B], characters [B, N] → characters to cut [B, 2], log p [B]; one character always stays."""
     rows, counts = torch.arange(len(first), device=first.device), torch.arange(logits.shape[2], device=first.device)
     front, back = torch.log_softmax(logits, dim=2)  # [B, C] each
     room = torch.stack([letters[rows, first], letters[rows, last]])[:, :, None]  # [2, B, 1]

@@ -21,7 +21,7 @@ from polyseme.tasks.squad.data import Paragraph, Question, paragraph_of, read_sq
 from polyseme.tasks.squad.metrics import metric_of
 from polyseme.tasks.squad.network import Bidaf, BidafSizes, QuestionBatch
 
-CHARACTERS = "characters"  # what answers begin and end at, where that is not a token
+CHARACTERS = "characters"  # the unit at which answers begin and end, if it is not the token
 
 PRESETS = {
     "paper": Preset(
@@ -38,7 +38,7 @@ PRESETS = {
 
 
 class Squad(Definition[Question, BidafSizes]):
-    """SQuAD v1.1 and files like it; KorQuAD and CMRC in the same form, by their own scores."""
+    """SQuAD v1.1 and files like it; KorQuAD and CMRC in the same format, with their own scores."""
 
     name = "squad"
     title = "reading comprehension"
@@ -50,9 +50,9 @@ class Squad(Definition[Question, BidafSizes]):
         return read_squad(path, split)
 
     def examples(self, item: Any, split: Split) -> list[Question]:
-        """An object with context and question, or with a list of questions; or both texts with a tab between them.
+        """An object with a context and a question or a list of questions; or both texts separated by a tab.
 
-        Questions of a list get the object's id with their place in the list: a-0, a-1.
+        Questions in a list get the object's id and their position as ids: a-0, a-1.
         """
         if isinstance(item, str) and item.count("\t") == 1:
             context, question = item.split("\t")
@@ -84,15 +84,15 @@ class Squad(Definition[Question, BidafSizes]):
         return [*_sentences(example.paragraph), example.tokens]
 
     def for_training(self, examples: list[Question], network: BidafSizes) -> list[Question]:
-        """Questions whose answer has a place, in paragraphs that are not too long, in a share of them.
+        """Questions whose answer was located, from a share of the paragraphs that are not too long.
 
-        A share of paragraphs and not of questions, because the biLM reads each paragraph once for all its questions.
+        The share is of paragraphs and not of questions, because the biLM reads a paragraph once for all its questions.
         """
         fitting = [q for q in examples if q.spans and len(q.paragraph.tokens) <= network.longest_paragraph]
         return [q for q in fitting if _lot(q.paragraph.text) < network.paragraphs]
 
     def left_out(self, examples: list[Question], network: BidafSizes) -> str:
-        """Counted in the order in which ``for_training`` looks; a share of the paragraphs is a choice, and not told."""
+        """Counts in the order in which ``for_training`` filters; the share of paragraphs is chosen, so not reported."""
         longest = network.longest_paragraph
         reasons = {
             "without an answer": sum(not q.answers for q in examples),
@@ -157,7 +157,7 @@ class Squad(Definition[Question, BidafSizes]):
     def write(self, pairs: Iterable[tuple[Question, Any]]) -> Iterator[str]:
         """The official predictions file: one JSON object, answers by the question's id.
 
-        A question without one gets its number, or what is free of 3-0, 3-1, …, when all ids are known.
+        A question without an id gets its number or, if that is taken, the first free one of 3-0, 3-1, …
         """
         used, nameless, comma = set[str](), dict[int, str](), ""
         yield "{"
@@ -198,7 +198,7 @@ def _entry(name: str, answer: str) -> str:
 
 
 def _lot(text: str) -> float:
-    """A number from 0 to below 1, always the same for a text."""
+    """A number in [0, 1), always the same for the same text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest()) / 2**32
 
 

@@ -1,12 +1,12 @@
-"""Semantic roles: who does what to whom, for every predicate of a sentence.
+"""Semantic role data: who does what to whom, for every predicate of a sentence.
 
-    The     DT  (NP*  *  -      (A0*        one row a token, one column a predicate behind the column that names
+    The     DT  (NP*  *  -      (A0*        one row per token; one column per predicate, after the column that names
     cat     NN  *)    *  -      *)          them; "(A0*" opens a role, "*)" closes it, "(V*)" is the predicate
     sleeps  VBZ (VP*) *  sleep  (V*)
 
-That is CoNLL-2005 (words in the first column, or behind their numbers) and CoNLL-2012 (words in the fourth, a column of
-coreference behind). In CoNLL-2005, the column that names the predicates is the one with as many entries as columns
-follow.
+This is CoNLL-2005 (words in the first column, or after their numbers) and CoNLL-2012 (words in the fourth, and a column
+of coreference at the end). In CoNLL-2005, the column that names the predicates is the one with as many entries as
+there are columns after it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PROP = re.compile(r"((?:\([^\s()*]+)*)\*(\)*)")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A predicate: its place in the sentence, its lemma in the file, and its roles (A0, AM-TMP, C-A1, V) in order."""
+    """A predicate: its token number, its lemma in the file, and its roles (A0, AM-TMP, C-A1, V) in order."""
 
     predicate: int
     lemma: str
@@ -37,14 +37,14 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class SrlSentence:
-    """A sentence and its frames; the rest is what its lines hold besides, so that they can be written back."""
+    """A sentence and its frames; the other fields hold the rest of its lines, so that they can be written back."""
 
     words: tuple[str, ...]
     frames: tuple[Frame, ...]
     before: tuple[str, ...] = ()  # lines
-    left: tuple[str, ...] = ()  # each row up to its roles
-    right: tuple[str, ...] = ()  # each row behind the roles: "", or a column of coreference
-    after: tuple[str, ...] = ()  # lines behind the last sentence of a file
+    left: tuple[str, ...] = ()  # each row before its roles
+    right: tuple[str, ...] = ()  # each row after the roles: "", or a column of coreference
+    after: tuple[str, ...] = ()  # lines after the last sentence of a file
     separator: str = "\t"
 
 
@@ -82,7 +82,7 @@ def read_srl(path: str | Path, reading: FileReading | None = None) -> list[SrlSe
 
 
 def sentence_lines(sentence: SrlSentence) -> list[str]:
-    """The lines of a sentence, with what stands before it, and behind it at the end of a file."""
+    """The lines of a sentence, with the lines before it, and at the end of a file those after it."""
     count = len(sentence.words)
     columns = [_column(frame.spans, count) for frame in sentence.frames]
     rows = zip(sentence.left, *columns, strict=True)
@@ -92,7 +92,7 @@ def sentence_lines(sentence: SrlSentence) -> list[str]:
 
 
 def new_sentence(words: Sequence[str], frames: Sequence[Frame], *, is_first: bool = False) -> SrlSentence:
-    """A sentence that was in no file yet, as a CoNLL-2005 block: word, three empty columns, predicate, roles."""
+    """A sentence that does not come from a file, as CoNLL-2005: word, three empty columns, predicate, roles."""
     lemmas = {frame.predicate: frame.lemma for frame in frames}
     left = tuple(f"{word}\t-\t*\t*\t{lemmas.get(place, NOTHING)}" for place, word in enumerate(words))
     before = () if is_first else ("",)
@@ -131,8 +131,8 @@ def _predicate_column(blocks: list[Block], table: list[list[list[str]]], source:
         possible = here if possible is None else possible & here
         if not possible:
             raise InputError(
-                f"{block.place(source, 0)}: no column of this sentence has as many predicates as columns of roles "
-                "follow it, as CoNLL-2005 has it"
+                f"{block.place(source, 0)}: no column of this sentence has as many predicates as there are columns of "
+                "roles after it, as CoNLL-2005 requires"
             )
     return min(possible or {0})
 
@@ -164,7 +164,7 @@ def _sentence(block: Block, rows: list[list[str]], source: str, layout: ColumnLa
 
 
 def _place_of_verb(spans: Sequence[Span], block: Block, source: str) -> int:
-    """CoNLL-2012 marks the predicate of a column by its V alone."""
+    """The predicate of a column, which CoNLL-2012 marks only by its V."""
     for span in spans:
         if span.label == VERB:
             return span.start
@@ -172,7 +172,7 @@ def _place_of_verb(spans: Sequence[Span], block: Block, source: str) -> int:
 
 
 def _spans(block: Block, rows: list[list[str]], column: int, source: str) -> tuple[Span, ...]:
-    """The roles of one column; they stand one after another, never in each other."""
+    """The roles in one column; they follow each other and never nest."""
     spans, role, start = list[Span](), "", 0
     for place, row in enumerate(rows):
         found = _PROP.fullmatch(row[column])

@@ -1,7 +1,7 @@
-"""Span F1 of semantic roles, in the definition of the CoNLL-2005 scorer.
+"""Span F1 of semantic roles, as the CoNLL-2005 scorer defines it.
 
-An argument is right if its role and all its tokens are. A continuation (C-A1) belongs to the last A1 before it, as one
-argument in pieces; without one it counts as an A1 of its own. The predicate itself (V) is given, so it is not counted.
+An argument is correct if its role and all its tokens are. A continuation (C-A1) forms one argument with the last A1
+before it; if there is none, it counts as an A1 itself. The predicate (V) is given, so it is not counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONTINUATION = "C-"
 
 
 class RoleScore(NamedTuple):
-    """How many arguments were found and are right, were found, and are there."""
+    """Numbers of arguments: predicted correctly, predicted, and gold."""
 
     correct: int
     predicted: int
@@ -26,7 +26,7 @@ class RoleScore(NamedTuple):
 
 
 def arguments(spans: Iterable[Span]) -> list[Argument]:
-    """The arguments of a predicate, pieces joined, without the predicate itself."""
+    """The arguments of a predicate, with pieces joined and without the predicate itself."""
     pieces = list[tuple[str, list[tuple[int, int]]]]()
     for span in sorted(spans, key=lambda span: span.start):
         role = span.label.removeprefix(_CONTINUATION)
@@ -41,7 +41,7 @@ def arguments(spans: Iterable[Span]) -> list[Argument]:
 def score_roles(
     predicted: Sequence[Iterable[Span]], gold: Sequence[Iterable[Span]]
 ) -> tuple[RoleScore, dict[str, RoleScore]]:
-    """Frames in the same order, predicted and right → (score over all roles, score of each role)."""
+    """Predicted and gold frames in the same order → (score over all roles, score of each role)."""
     correct, found, right = Counter[str](), Counter[str](), Counter[str]()
     for ours, theirs in zip(predicted, gold, strict=True):
         our_arguments, their_arguments = arguments(ours), arguments(theirs)

@@ -1,9 +1,9 @@
 """Semantic roles: a deep tagger that reads the sentence once for each predicate (He et al., 2017).
 
     roles        tags = softmax(W [AlternatingHighwayLSTM([tokens; is this the predicate?]); ELMo at the output])
-    predicates   p(predicate) = σ(w · [BiLSTM(tokens); ELMo at the output]), for sentences in which none is marked
+    predicates   p(predicate) = σ(w · [BiLSTM(tokens); ELMo at the output]), for sentences without marked ones
 
-Both are trained together. Tags are decoded so that they are spans, with a V over the predicate.
+Both are trained together. Tags are decoded so that they form spans, with a V on the predicate.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ FRAMES_TOGETHER = 128
 
 @dataclass(frozen=True, slots=True)
 class SrlSizes:
-    """Of the network."""
+    """Sizes of the network."""
 
     hidden: int = 300
     depth: int = 8
     predicate_dim: int = 100
-    detector: int = 100  #: hidden size of what finds predicates
-    dropout: float = 0.1  #: of the states from step to step
+    detector: int = 100  #: hidden size of the predicate detector
+    dropout: float = 0.1  #: of the state, between steps
     input_dropout: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class FrameBatch:
-    """Sentences, and the predicates among their tokens: known ones as (sentence, place), or to be found (None)."""
+    """Sentences and their predicates: known ones as (sentence, position), or None if they are to be predicted."""
 
     tokens: TokenBatch
     given: list[list[int] | None]  # for each sentence
-    sentences: Tensor  # [F] of each known predicate, in the order of ``given``
+    sentences: Tensor  # [F] the sentence of each known predicate, in the order of ``given``
     places: Tensor  # [F]
-    tags: Tensor | None  # [F, N], where roles are known
+    tags: Tensor | None  # [F, N], if roles are known
 
 
 class RoleTagger(TaskNetwork):
@@ -57,7 +57,7 @@ class RoleTagger(TaskNetwork):
     def __init__(self, sizes: SrlSizes, tags: list[str], tokens: TokenInputs) -> None:
         super().__init__(tokens)
         self.tags = tags
-        self.decoder = CRF.of(tags, "IOB2").requires_grad_(False)  # without scores of its own: it only forbids
+        self.decoder = CRF.of(tags, "IOB2").requires_grad_(False)  # it has no learned scores and only forbids
         self.predicate = nn.Embedding(2, sizes.predicate_dim)
         self.dropout = Dropout(sizes.input_dropout)
         self.encoder = AlternatingHighwayLSTM(
@@ -81,7 +81,7 @@ class RoleTagger(TaskNetwork):
         return loss
 
     def predict(self, batch: FrameBatch) -> list[Any]:
-        """For each sentence: its frames, and which predicates it would have found by itself."""
+        """For each sentence: its frames, and the predicates that the detector finds."""
         vectors = self._vectors(batch.tokens)
         likely = (self._predicate_logits(vectors) > 0) & vectors.mask  # [B, N]
         detected = [row.nonzero().flatten().tolist() for row in likely]
@@ -114,7 +114,7 @@ class RoleTagger(TaskNetwork):
         return logits
 
     def _decode(self, vectors: TokenVectors, pairs: list[tuple[int, int]]) -> list[tuple[list[int], list[float]]]:
-        """The tags of each frame, and how likely each is by itself."""
+        """The tags of each frame, and the probability of each tag."""
         sentences, places = torch.tensor(pairs, device=vectors.lengths.device).unbind(1)
         scores = torch.log_softmax(self._tag_logits(vectors, sentences, places), dim=2)
         is_verb = torch.tensor([split_tag(tag)[1] == VERB for tag in self.tags], device=scores.device)  # not C-V

@@ -31,7 +31,7 @@ from polyseme.tasks.tagged import one_sentence, tokens_of
 
 @dataclass(frozen=True, slots=True)
 class SrlExample:
-    """A sentence; its predicates where they are given, and all that its file says of it where it comes from one."""
+    """A sentence; its predicates, if they are given; and its frames and lines, if it comes from a file."""
 
     words: tuple[str, ...]
     predicates: tuple[int, ...] | None
@@ -70,7 +70,7 @@ class Srl(Definition[SrlExample, SrlSizes]):
         ]
 
     def examples(self, item: Any, split: Split) -> list[SrlExample]:
-        """A text, tokens, or an object with text or tokens and perhaps predicates, the places of tokens."""
+        """A text, tokens, or an object with a text or tokens and perhaps predicates (token numbers)."""
         if isinstance(item, dict) and item.get("predicates") is not None:
             return [_with_predicates(item)]
         return [_without_predicates(words) for words in one_sentence(item, split)]
@@ -79,7 +79,7 @@ class Srl(Definition[SrlExample, SrlSizes]):
         return (example.words,)
 
     def vocabularies(self, examples: Sequence[SrlExample]) -> Vocabularies:
-        """The tags of all roles, one of which every token has."""
+        """The tags of all roles; every token has one tag."""
         frames = (frame for example in examples if example.gold for frame in example.gold.frames)
         roles = sorted({span.label for frame in frames for span in frame.spans})
         return {"tags": ["O", *(f"{letter}-{role}" for role in roles for letter in "BI")]}
@@ -97,14 +97,14 @@ class Srl(Definition[SrlExample, SrlSizes]):
             ]
             numbers = {tag: number for number, tag in enumerate(vocabularies["tags"])}
             for row, (frame, count) in enumerate(frames):
-                named = tags_of(frame.spans, count, "IOB2")  # a role that training did not meet is O
+                named = tags_of(frame.spans, count, "IOB2")  # a role not seen in training becomes O
                 tags[row, :count] = torch.tensor([numbers.get(tag, 0) for tag in named])
         where = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2)
         given = [None if example.predicates is None else list(example.predicates) for example in examples]
         return FrameBatch(features([example.words for example in examples]), given, where[:, 0], where[:, 1], tags)
 
     def score(self, predictions: Sequence[Any], examples: Sequence[SrlExample]) -> Scores:
-        """Roles of the given predicates; beside them, how well the predicates themselves were found."""
+        """Scores of the roles of given predicates, and of finding the predicates themselves."""
         predicted, gold, places = list[Sequence[Span]](), list[Sequence[Span]](), [0, 0, 0]
         for found, example in zip(predictions, examples, strict=True):
             assert example.gold is not None, "a score needs roles"
@@ -140,7 +140,7 @@ class Srl(Definition[SrlExample, SrlSizes]):
         return {"tokens": list(example.words), "frames": frames}
 
     def write(self, pairs: Iterable[tuple[SrlExample, Any]]) -> Iterator[str]:
-        """What comes from a file as it was, but for the roles; what is new as CoNLL-2005, an empty line at the end."""
+        """Sentences from a file, unchanged but for their roles; others as CoNLL-2005. An empty line comes last."""
         is_new = False
         for number, (example, prediction) in enumerate(pairs):
             frames = [Frame(f["predicate"], example.words[f["predicate"]], _spans(f)) for f in prediction["frames"]]

@@ -1,4 +1,4 @@
-"""Sentences with a label: trees of the Stanford Sentiment Treebank, one a line, or ``label<TAB>words``.
+"""Sentences with a label: trees of the Stanford Sentiment Treebank, one per line, or ``label<TAB>words``.
 
 (3 (2 It) (4 (2 's) (4 lovely)))         3    It 's lovely      and its phrases: 2 It, 4 's lovely, 2 's, 4 lovely
 """
@@ -19,7 +19,7 @@ _PIECE = re.compile(r"\(|\)|[^\s()]+")
 
 @dataclass(frozen=True, slots=True)
 class SstSentence:
-    """Words, a label (None where it is to be found), and the labelled phrases within."""
+    """Words, a label (None if it is to be predicted), and the labelled phrases within."""
 
     tokens: tuple[str, ...]
     label: str | None = None
@@ -39,7 +39,7 @@ def read_sentiment(path: Path, reading: FileReading | None = None) -> list[SstSe
 
 
 def parse_tree(line: str) -> SstSentence:
-    """ValueError where the line is no whole tree."""
+    """Read a tree; ValueError if the line is not one complete tree."""
     tokens: list[str] = []
     phrases: list[Span] = []
     stack: list[list[str | int]] = []  # label and first token of every open bracket

@@ -1,4 +1,4 @@
-"""The biattentive classification network (McCann et al., 2017); two layers with ReLU decide where they had maxout."""
+"""The biattentive classification network (McCann et al., 2017), with two ReLU layers in place of maxout."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from polyseme.tasks.spans import FoundLabel
 
 @dataclass(frozen=True, slots=True)
 class SstSizes:
-    hidden: int = 300  #: of the first and the last layers and of one direction of both LSTMs
+    hidden: int = 300  #: size of the first and last layers, and of one direction of both LSTMs
     dropout: float = 0.25
-    subtrees: bool = True  #: train on the labelled phrases within the sentences too
-    shortest_phrase: int = 4  #: tokens of a phrase that is trained on
+    subtrees: bool = True  #: also train on the labelled phrases within sentences
+    shortest_phrase: int = 4  #: fewest tokens in a phrase that is trained on
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SstBatch:
 
 
 class SstNetwork(TaskNetwork):
-    """Encode, attend from each word to the others, encode again, pool in four ways, decide."""
+    """Encode, attend from each word to the others, encode again, pool in four ways, classify."""
 
     def __init__(self, sizes: SstSizes, labels: list[str], tokens: TokenInputs) -> None:
         super().__init__(tokens)
@@ -43,7 +43,7 @@ class SstNetwork(TaskNetwork):
         self.encoder = BiLSTM(sizes.hidden, sizes.hidden)
         self.integrator = BiLSTM(3 * self.encoder.width, sizes.hidden)
         pooled = self.integrator.width + tokens.output_width
-        self.attend = nn.Linear(pooled, 1, bias=False)  # a bias would move no softmax over the tokens
+        self.attend = nn.Linear(pooled, 1, bias=False)  # a bias would not change a softmax over the tokens
         self.decide = nn.Sequential(
             Dropout(sizes.dropout),
             nn.Linear(4 * pooled, sizes.hidden).apply(start_for_relu),
@@ -68,7 +68,7 @@ class SstNetwork(TaskNetwork):
         return decided
 
     def pool(self, y: Tensor, mask: Tensor) -> Tensor:
-        """[B, N, P] → [B, 4 P]: largest, smallest, mean, and a sum by learned attention"""
+        """[B, N, P] → [B, 4 P]: maximum, minimum, mean, and a sum weighted by learned attention"""
         here = mask[:, :, None]
         attention = masked_softmax(self.attend(y).squeeze(2), mask)  # [B, N]
         count = mask.sum(dim=1, keepdim=True).clamp(min=1)
@@ -103,7 +103,7 @@ L = TypeVar("L", bound=LabelledTokens)
 
 
 class TokenClassification(Classification[L, SstSizes], Generic[L]):
-    """One label of the tokens of a text, found by this network."""
+    """A task that predicts one label for the tokens of a text with this network."""
 
     def sentences(self, example: L) -> Sequence[Sequence[str]]:
         return [example.tokens]

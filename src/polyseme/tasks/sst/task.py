@@ -1,7 +1,7 @@
 """Sentiment, five classes, on the Stanford Sentiment Treebank.
 
-Unlike McCann et al. (2017), beside the sentences only phrases of four tokens or more are trained on; shorter ones are
-mostly single words, which the static vectors tell already.
+Unlike McCann et al. (2017), training uses only phrases of four or more tokens besides the sentences; shorter ones are
+mostly single words, whose sentiment the static vectors already show.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PRESETS = {
     "paper": Preset(
         SstSizes(),
         TrainingChoices(epochs=40, batch=100, patience=5, halve_after=0),
-        # As the authors published it: ELMo at the input alone, and no dropout of its own.
+        # As the authors published it: ELMo only at the input, without its own dropout.
         InputChoices(elmo="input", elmo_dropout=0.0, characters=0),
     ),
     "cpu": Preset(
@@ -49,7 +49,7 @@ class Sst(TokenClassification[SstSentence]):
         return [SstSentence(tokens) for tokens in one_sentence(item, split) if tokens]
 
     def for_training(self, examples: list[SstSentence], network: SstSizes) -> list[SstSentence]:
-        """Whole sentences; with subtrees each labelled phrase that is long enough once, as a sentence of its own."""
+        """Whole sentences; with ``subtrees``, also each labelled phrase that is long enough, once, as a sentence."""
         if not network.subtrees:
             return examples
         phrases = [

@@ -1,4 +1,4 @@
-"""Texts and their classes, whatever they are: the network of sentiment (McCann et al., 2017), on any labels."""
+"""Classification of texts with any labels, by the network for sentiment (McCann et al., 2017)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polyseme.tasks.sst.task import PRESETS as OF_SENTIMENT
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedText:
-    """A text and its tokens, those of all its sentences one after another; None where the label is to be found."""
+    """A text and its tokens, those of all its sentences in a row; the label is None if it is to be predicted."""
 
     text: str
     tokens: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Pairs of texts and their classes, whatever they are: ESIM (Chen et al., 2017) on any labels."""
+"""Classification of pairs of texts with any labels, by ESIM (Chen et al., 2017)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polyseme.tasks.spans import FoundLabel, sure
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedPair:
-    """Two texts and their tokens; None where the label is to be found."""
+    """Two texts and their tokens; the label is None if it is to be predicted."""
 
     texts: tuple[str, str]
     tokens: tuple[tuple[str, ...], tuple[str, ...]]

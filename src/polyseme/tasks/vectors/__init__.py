@@ -1,1 +1,1 @@
-"""Static word vectors, from a package or a file, with only the rows that are needed."""
+"""Static word vectors from a package or a file; only the rows that are needed are kept."""

@@ -1,6 +1,6 @@
-"""fastText's own binary (.bin): a word's vector is the mean of its own row and the rows of its character n-grams.
+"""fastText's binary format (.bin): a word's vector is the mean of its own row and the rows of its character n-grams.
 
-So every word has a vector, also one that the file does not list. Read as fastText 0.9 writes it (version 12):
+So every word has a vector, even one that the file does not list. The format is that of fastText 0.9 (version 12):
 
     magic, version, 12 settings, t      words: text, count, kind      rows [words + buckets, size] as float32
 """
@@ -51,11 +51,11 @@ def cut_off(source: str) -> InputError:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """All that stands before the rows."""
+    """Everything before the rows."""
 
     width: int
     bucket: int
-    shortest: int  # n-gram, and the longest
+    shortest: int  # shortest n-gram, and the longest
     longest: int
     known: dict[bytes, int]  # the row of each word
     words: int
@@ -67,7 +67,7 @@ class Head:
 
 
 def read_head(stream: io.BufferedReader | mmap.mmap, source: str) -> Head:
-    """Up to the rows; struct.error or EOFError where the file ends before."""
+    """Read up to the rows; struct.error or EOFError if the file ends earlier."""
     width, bucket, shortest, longest = _read_settings(stream, source)
     known, words = _read_words(stream, source)
     rows, found = _unpack(stream, "<qq")
@@ -121,7 +121,7 @@ def _rows_of(word: str, known: dict[bytes, int], count: int, bucket: int, shorte
             for end in range(start + max(1, shortest), min(start + longest, len(marked)) + 1):
                 piece = marked[start:end]
                 if len(piece) == 1 and (start == 0 or end == len(marked)):
-                    continue  # a boundary alone is no n-gram
+                    continue  # a boundary alone is not an n-gram
                 rows.append(count + _hash(piece.encode("utf-8", "surrogatepass")) % bucket)
     return rows
 
@@ -136,7 +136,7 @@ def _hash(data: bytes) -> int:
 
 
 def _read_rows(stream: io.BufferedReader, needed: npt.NDArray[np.int64], head: Head) -> Floats:
-    """The needed rows, in order; the rest of gigabytes is passed over block by block."""
+    """The needed rows, in order; the rest of the file is skipped block by block."""
     width = head.width
     out = np.zeros((len(needed), width), dtype=np.float32)
     for first in range(0, head.rows, BLOCK_ROWS):

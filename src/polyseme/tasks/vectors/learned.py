@@ -1,13 +1,13 @@
-"""Word vectors that are trained with a task: those of a file, moved, or new ones.
+"""Word vectors trained with a task: fine-tuned from a file, or learned from scratch.
 
-    vector(word) = its static vector + what the task has taught         a word of training that the file has
-                   what the task has taught                             one that it lacks, or where there is no file
-                   its static vector                                    one that training did not meet
+    vector(word) = its static vector + a learned vector                 a training word that the file has
+                   a learned vector                                     one that it lacks, or if there is no file
+                   its static vector                                    a word not seen in training
 
-What is taught begins at zero, so training begins with the vectors of the file; without a file it begins at random.
-Words that no file has and training met once share the vector of unknown words; that is how that vector is learned.
+Learned vectors start at zero, so training starts from the vectors of the file; without a file they start at random.
+Training words that the file lacks and that occur only once share the vector of unknown words, which is thus learned.
 
-Beside them, tokens are spelled out: characters as ids, and a convolution that learns a vector of them with the task.
+In addition, a convolution over the characters of each token learns a vector of its spelling.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from torch import Tensor, nn
 from polyseme.tasks.vectors.static import StaticVectors
 
 NOT_TRAINED, UNKNOWN_WORD = 0, 1
-#: Occurrences in training of a word that has no static vector, from which it has one of its own.
+#: A word without a static vector gets its own learned vector if it occurs this often in training.
 OFTEN = 2
 PADDING, UNKNOWN_CHARACTER, BEGIN, END = range(4)
-LONGEST = 40  # characters of a token; what stands behind tells little of a word
+LONGEST = 40  # characters of a token that are read; the rest says little about a word
 FILTER_WIDTH = 3
 
 
 @dataclass(frozen=True)
 class LearnedWords:
-    """The words that have a row of their own, from 2; none where vectors are not trained."""
+    """The words that have their own row, from 2 on; empty if vectors are not trained."""
 
     words: tuple[str, ...] = ()
     _rows: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -43,7 +43,7 @@ class LearnedWords:
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]], static: StaticVectors) -> LearnedWords:
-        """Of the training sentences: every word that has a static vector, and the others that occur twice."""
+        """Every word of the training sentences that has a static vector, and the others that occur twice."""
         counts = Counter(static.key(token) for tokens in sentences for token in tokens)
         return cls(tuple(sorted(word for word, count in counts.items() if word in static.rows or count >= OFTEN)))
 
@@ -57,7 +57,7 @@ class LearnedWords:
 
 
 class TaskWordVectors(nn.Module):
-    """Static vectors [B, N, S] and rows [B, N] → vectors [B, N, V]; ``tuning`` is that of ``InputChoices``."""
+    """Static vectors [B, N, S] and rows [B, N] → vectors [B, N, V]; ``tuning`` is ``InputChoices.word_vectors``."""
 
     def __init__(self, tuning: str, rows: int, static_width: int, new_width: int) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class TaskWordVectors(nn.Module):
         self.width = trained + (static_width if self.keeps else 0)  # V
         self.taught = nn.Embedding(rows, trained, padding_idx=NOT_TRAINED) if trained else None
         if self.taught is not None:
-            bound = 0.0 if self.moves else (3 / trained) ** 0.5  # a variance of one over the width
+            bound = 0.0 if self.moves else (3 / trained) ** 0.5  # a variance of 1 / width
             nn.init.uniform_(self.taught.weight, -bound, bound)
             nn.init.zeros_(self.taught.weight.data[NOT_TRAINED])
 
@@ -80,7 +80,7 @@ class TaskWordVectors(nn.Module):
 
 @dataclass(frozen=True)
 class Spelling:
-    """An alphabet: the characters of the training text, then unknown ones."""
+    """The characters of the training text; all others are unknown."""
 
     alphabet: tuple[str, ...]
     _ids: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -100,7 +100,7 @@ class Spelling:
         return [BEGIN, *(self._ids.get(character, UNKNOWN_CHARACTER) for character in token[:LONGEST]), END]
 
     def batch(self, sentences: Sequence[Sequence[str]], longest: int) -> tuple[Tensor, Tensor]:
-        """Distinct tokens [R, C] and where each stands [B, N]; row 0 is padding."""
+        """Distinct tokens [R, C], and the row of each token [B, N]; row 0 is padding."""
         rows: dict[str, int] = {}
         which = np.zeros((len(sentences), longest), dtype=np.int64)
         for number, sentence in enumerate(sentences):
@@ -114,19 +114,19 @@ class Spelling:
 
 
 class SpellingCNN(nn.Module):
-    """Spellings → vectors: convolution over three characters, the maximum over places, ReLU."""
+    """Spellings → vectors: convolution over three characters, maximum over positions, ReLU."""
 
     def __init__(self, alphabet: int, dim: int, filters: int) -> None:
         super().__init__()
         self.characters = nn.Embedding(alphabet, dim, padding_idx=PADDING)
-        # Training never meets an unknown character, so its vector stays as it begins: nothing rather than noise.
+        # Training has no unknown characters, so their vector keeps its initial value: zero rather than noise.
         nn.init.zeros_(self.characters.weight.data[UNKNOWN_CHARACTER])
         self.convolution = nn.Conv1d(dim, filters, FILTER_WIDTH)
 
     def forward(self, spellings: Tensor) -> Tensor:
         """[R, C] → [R, filters]"""
         convolved: Tensor = self.convolution(self.characters(spellings).transpose(1, 2))  # [R, filters, C - 2]
-        # A window that begins behind the end of a token says nothing of it; a batch-mate's length must not matter.
+        # Windows past the end of a token are ignored: the length of other tokens in the batch must not matter.
         inside = spellings[:, FILTER_WIDTH - 1 :] != PADDING  # [R, C - 2]
         lowest = torch.finfo(convolved.dtype).min
         return torch.relu(convolved.masked_fill(~inside[:, None, :], lowest).amax(dim=2))

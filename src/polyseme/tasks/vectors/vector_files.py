@@ -1,7 +1,7 @@
-"""Word vectors in files, read from the first to the last: GloVe's text, word2vec's text and binary, fastText's both.
+"""Word vectors in files, read in one pass: GloVe's text, word2vec's text and binary, and both of fastText's formats.
 
-the 0.418 0.24968 -0.41242       a word and its numbers, in some files below a first line "count size"
-the \x1b\x2f…                    the same in binary, always below such a line
+the 0.418 0.24968 -0.41242       a word and its numbers, in some files after a first line "count size"
+the \x1b\x2f…                    the same in binary, always after such a line
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from polyseme.text.lines import open_bytes
 Floats = npt.NDArray[np.float32]
 Found = Iterable[tuple[str, Floats]]
 
-START_BYTES = 1 << 16  # of a file, which tell what it is
-LONGEST_WORD = 4096  # bytes; what is longer in a binary file is no word
-LARGEST = 100_000  # numbers in a vector; a header that promises more is no header of vectors
+START_BYTES = 1 << 16  # of a file, from which its format is detected
+LONGEST_WORD = 4096  # bytes; anything longer in a binary file is not a word
+LARGEST = 100_000  # numbers in a vector; a header that promises more is not a header of vectors
 
 
 @dataclass(frozen=True, slots=True)
 class VectorLayout:
-    """How a file goes on behind its header; ``count`` is None where each line is a word and its numbers."""
+    """The layout of a file after its header; ``count`` is None if each line is a word and its numbers."""
 
     width: int
     header: int  # lines
@@ -50,7 +50,7 @@ def read_vectors(source: str, wanted: set[str]) -> tuple[int, Found]:
 
 
 def layout_of(start: bytes, source: str) -> VectorLayout:
-    """By content: a header "count size", or a first line of word and numbers."""
+    """The layout, detected from the content: a header "count size", or a first line of a word and numbers."""
     first, newline, rest = start.partition(b"\n")
     header = first.split()
     if newline and len(header) == 2 and all(part.isdigit() and len(part) < 20 for part in header):
@@ -90,7 +90,7 @@ def _numbers(parts: list[bytes], width: int) -> Floats | None:
 def text_rows(
     lines: Iterable[bytes], source: str, wanted: set[str], width: int, first: int
 ) -> Iterator[tuple[str, Floats]]:
-    """Only lines of wanted words are parsed; a word with a blank in it (GloVe 840B has some) is left out."""
+    """Parse the lines of wanted words; a word with a blank in it (GloVe 840B has some) is left out."""
     keys = {word.encode("utf-8", "surrogatepass"): word for word in wanted}
     for number, raw in enumerate(lines, start=first):
         word = keys.get(raw[: raw.find(b" ")])

@@ -1,7 +1,7 @@
-"""A file of word vectors that is asked again and again: read through once, and then only where its words stand.
+"""An index of a file of word vectors for repeated lookups: it is scanned once, then read only where words are.
 
-A stream of text has new words in every window, and to look for them in gigabytes takes minutes each time. The file is
-mapped into memory, and 24 bytes a word are kept: hash, place, number. A compressed file is unpacked first, into a
+A stream of text has new words in every window, and scanning gigabytes for them takes minutes each time. The file is
+mapped into memory, and 24 bytes per word are kept: hash, position, number. A compressed file is first unpacked into a
 temporary one.
 """
 
@@ -33,12 +33,12 @@ Floats = npt.NDArray[np.float32]
 
 class Lookup(Protocol):
     def find(self, words: set[str]) -> tuple[int, list[tuple[str, Floats]]]:
-        """The size of the vectors, and those of the words that have one."""
+        """The size of the vectors, and the vectors of the words that have one."""
         ...
 
 
 def indexed(source: str) -> Lookup:
-    """The index of a file, made when it is first asked for and kept; of another content, made again."""
+    """The index of a file, built at first use and kept; it is rebuilt if the file has changed."""
     try:
         found = Path(source).stat()
     except OSError as error:
@@ -54,7 +54,7 @@ def _indexed(source: str, changed: int, size: int) -> Lookup:
 
 
 def map_vectors(source: str) -> mmap.mmap:
-    """The bytes of a file, unpacked."""
+    """The uncompressed bytes of a file."""
     try:
         if compression_of(source) is None:
             with Path(source).open("rb") as file:
@@ -63,7 +63,7 @@ def map_vectors(source: str) -> mmap.mmap:
             shutil.copyfileobj(packed, copy, 1 << 20)
             copy.flush()
             return mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ)
-    except ValueError:  # nothing can be mapped of an empty file
+    except ValueError:  # an empty file cannot be mapped
         raise InputError(f"{source} holds no word vectors: it is empty") from None
     except OSError as error:
         raise_if_disk_full(error, Path(source), "make room for it to be unpacked, or name another folder in $TMPDIR")
@@ -71,7 +71,7 @@ def map_vectors(source: str) -> mmap.mmap:
 
 
 class _Rows:
-    """Text, or word2vec's binary."""
+    """An index of text, or of word2vec's binary."""
 
     def __init__(self, content: mmap.mmap, source: str) -> None:
         self.content, self.source = content, source
@@ -80,7 +80,7 @@ class _Rows:
         for word, place in _places(content, source, self.layout):
             hashes.append(hash(word))
             places.append(place)
-        # Stable, because of several rows of one word the first counts.
+        # Stable, because the first of several rows of a word counts.
         self._order = np.argsort(np.array(hashes, np.int64), kind="stable")
         self._hashes = np.array(hashes, np.int64)[self._order]
         self._places = np.array(places, np.int64)
@@ -96,7 +96,7 @@ class _Rows:
         return next((vector for vector in candidates if vector is not None), None)
 
     def _read(self, word: str, key: bytes, row: int) -> Floats | None:
-        """The vector in a row; None where it is another word's with the same hash."""
+        """The vector in a row; None if it belongs to another word with the same hash."""
         place, width = int(self._places[row]), self.layout.width
         if self.layout.count is None:
             self.content.seek(place)
@@ -109,7 +109,7 @@ class _Rows:
 
 
 def _places(content: mmap.mmap, source: str, layout: VectorLayout) -> Iterator[tuple[bytes, int]]:
-    """Every word, and where its line or its vector begins."""
+    """Every word, and the position of its line or its vector."""
     content.seek(0)
     if layout.header:
         content.readline()
@@ -129,7 +129,7 @@ def _places(content: mmap.mmap, source: str, layout: VectorLayout) -> Iterator[t
 
 
 class _FastText:
-    """fastText's binary, whose words and rows are numbered already."""
+    """An index of fastText's binary, whose words and rows are already numbered."""
 
     def __init__(self, content: mmap.mmap, source: str) -> None:
         try:
