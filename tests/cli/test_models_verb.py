@@ -88,7 +88,7 @@ def test_a_model_is_pulled_listed_used_and_removed(home: Path, tmp_path: Path) -
     assert folder == home / "releases" / "tiny" / "model"
     said = done.stderr.splitlines()
     assert said[0] == "polyseme: tiny: its licence: CC0"
-    assert re.fullmatch(r"polyseme: downloading tiny: tiny.zip, \d+ (bytes|KB), from 127\.0\.0\.1:\d+", said[1])
+    assert re.fullmatch(r"polyseme: downloading tiny: tiny.zip, [\d.]+ (bytes|KB), from 127\.0\.0\.1:\d+", said[1])
     assert polyseme("pull", "tiny", "--quiet").stderr == ""
     assert lines("tiny")[1][:4] == ["tiny", "downloaded", "is", str(sum(p.stat().st_size for p in folder.iterdir()))]
     facts = json.loads(polyseme("info", "tiny", "--json").stdout)

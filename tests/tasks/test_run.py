@@ -107,7 +107,7 @@ def test_a_task_is_loaded_and_predicts_what_it_scored(finished: tuple[TaskPlan, 
     assert [entity["text"] for entity in text["entities"]] == ["Eve", "Lima"]
     assert task.predict([]) == []
     assert [record["tokens"] for record in task.predict([["Ada"], [], ["Bob", "."]])] == [["Ada"], [], ["Bob", "."]]
-    with pytest.raises(InputError, match=r'item 2: token 1 is "a\\nb", but must not be empty or contain a tab'):
+    with pytest.raises(InputError, match=r"item 2: token 1 is 'a\\nb', but must not be empty or contain a tab"):
         task.predict([["Ada"], ["Bob", "a\nb"]])
     with pytest.raises(InputError, match=r"^expected a text"):
         task.predict({"words": ["Ada"]})

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.extras import needing
+from polyseme.errors import MissingExtra
 from polyseme.jobs.atomic import replace_when_complete
 
 Floats = npt.NDArray[np.float64]
@@ -81,8 +81,10 @@ def label_scores(gold: Sequence[str], predicted: Sequence[str]) -> Scores:
 
 def draw_confusion(confusion: Confusion, path: Path, title: str) -> None:
     """The matrix as a PNG: gold classes down, predicted across, each row coloured by its shares."""
-    with needing("the picture of a confusion matrix", "tasks"):
+    try:
         from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise MissingExtra("the picture of a confusion matrix", "tasks") from None
     counts = np.array(confusion.counts, dtype=np.int64).reshape(len(confusion.labels), len(confusion.labels))
     order = np.argsort(-(counts.sum(axis=0) + counts.sum(axis=1)), kind="stable")[:LARGEST_PICTURE]
     kept = sorted(order.tolist())
