@@ -35,12 +35,13 @@ MANY = [[TOKENS[(7 * b + n) % len(TOKENS)] for n in range(b % 23)] for b in rang
 def reference(
     stored: StoredModel, batch: list[list[str]], state: ReadingState | None = None
 ) -> tuple[list[Any], ReadingState]:
-    """Layers of each sentence with boundaries [L+1, N+2, W], and the final state, by the readable network."""
-    before = None if state is None else BiLMState(torch.from_numpy(state.h), torch.from_numpy(state.c))
+    """Layers of each sentence with boundaries [L+1, N+2, W], and the final state, by the readable network in float64:
+    so that differences are the engine's."""
+    before = None if state is None else BiLMState(*(torch.from_numpy(part).double() for part in (state.h, state.c)))
     with torch.no_grad():
-        output = BiLM.of(stored)(torch.from_numpy(stored.indexer.batch(batch)), before)
-    after = ReadingState(output.state.h.numpy(), output.state.c.numpy())
-    return [output.layers[:, b, : len(s) + 2].numpy() for b, s in enumerate(batch)], after
+        output = BiLM.of(stored).double()(torch.from_numpy(stored.indexer.batch(batch)), before)
+    after = ReadingState(output.state.h.float().numpy(), output.state.c.float().numpy())
+    return [output.layers[:, b, : len(s) + 2].float().numpy() for b, s in enumerate(batch)], after
 
 
 def _exit_code(child: int, seconds: float) -> int:

@@ -22,7 +22,7 @@ from polyseme.elmo import Elmo
 from polyseme.encoding import Floats
 from polyseme.export.javascript_regex import javascript_regex
 from polyseme.formats.model import StoredModel
-from polyseme.text import any_language, chinese, english, korean, sentences
+from polyseme.text import any_language, chinese, english, korean, linear_tagger, sentences
 from polyseme.text.characters import ByteScheme
 from polyseme.text.tokenization import BUILT_IN, added_tokenizer
 
@@ -134,5 +134,5 @@ def _sentence_ends(lang: str) -> dict[str, Any]:
 def _tagger(lang: str) -> dict[str, Any] | None:
     if lang not in _TAGGERS:
         return None
-    classes = [(ord(first), ord(last), code) for first, last, code in _TAGGERS[lang].CLASSES]
-    return {"kind": lang, "classes": classes}
+    classes = (*linear_tagger.SHARED_CLASSES, *_TAGGERS[lang].CLASSES)
+    return {"kind": lang, "classes": [(ord(first), ord(last), code) for first, last, code in classes]}

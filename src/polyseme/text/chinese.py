@@ -37,7 +37,7 @@ LONGEST = 4  # characters of a string in the lexicon
 CONTEXT = 4  # characters on each side of a place that may influence its decision
 SLOT_BITS = 20  # bits of a hash that choose the slot of a table; the other twelve distinguish strings in one slot
 
-WIDE = (("０", "９", linear_tagger.DIGIT), ("Ａ", "Ｚ", linear_tagger.LETTER), ("ａ", "ｚ", linear_tagger.LETTER))
+CLASSES = (("０", "９", linear_tagger.DIGIT), ("Ａ", "Ｚ", linear_tagger.LETTER), ("ａ", "ｚ", linear_tagger.LETTER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def load_tables(path: Path = TABLES) -> Tables:
 
 def make_reading(simplified: Codes) -> Codes:
     """Traditional characters are read as simplified ([2, S]), digits, Latin and kana as one each, spaces as 0."""
-    reading = linear_tagger.make_reading(WIDE)
+    reading = linear_tagger.make_reading(CLASSES)
     reading[simplified[0]] = simplified[1]
     return reading
 

@@ -25,7 +25,7 @@ _CHUNK = 1 << 14  # characters processed at once, so that the arrays stay in the
 
 DIGIT, LETTER, KANA = ord("0"), ord("a"), ord("ア")
 #: (first, last, what all between are read as): spaces, digits, Latin and kana, in every language.
-_CLASSES = (
+SHARED_CLASSES = (
     ("\0", " ", 0),
     ("\u3000", "\u3000", 0),
     ("0", "9", DIGIT),
@@ -38,7 +38,7 @@ _CLASSES = (
 def make_reading(more: Iterable[tuple[str, str, int]]) -> Codes:
     """What each character is read as, by the classes of every language and those of one: [0x110000]."""
     reading = np.arange(0x110000, dtype=np.uint32)
-    for first, last, code in (*_CLASSES, *more):
+    for first, last, code in (*SHARED_CLASSES, *more):
         reading[ord(first) : ord(last) + 1] = code
     return reading
 
