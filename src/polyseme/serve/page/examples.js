@@ -4,22 +4,16 @@
 export const EXAMPLES = {
   "en": [
     {
-      "word": "match",
-      "first": "Thousands of fans came to the stadium to watch the match.",
-      "at": 51,
-      "second": "He struck a match and held it to the candle."
+      "word": "spring",
+      "first": "The garden is full of tulips in early spring.",
+      "at": 38,
+      "second": "Press the button and a spring pushes the lid open."
     },
     {
-      "word": "ring",
-      "first": "He put the gold ring on her finger and kissed her.",
-      "at": 16,
-      "second": "His trainer threw a towel into the ring to stop the bout."
-    },
-    {
-      "word": "bark",
-      "first": "Beetles had bored hundreds of holes in the rough bark of the oak.",
-      "at": 49,
-      "second": "Somewhere beyond the farmyard we heard a deep bark and then a growl."
+      "word": "letter",
+      "first": "We received a letter from the tax office this morning.",
+      "at": 14,
+      "second": "The word begins with a capital letter and ends in a vowel."
     },
     {
       "word": "port",
@@ -32,21 +26,15 @@ export const EXAMPLES = {
       "first": "Grandma's porcelain stood in a glass cabinet in the parlour.",
       "at": 37,
       "second": "After the scandal the entire cabinet resigned."
+    },
+    {
+      "word": "bark",
+      "first": "Beetles had bored hundreds of holes in the rough bark of the oak.",
+      "at": 49,
+      "second": "The puppy greeted its master with a joyful bark."
     }
   ],
   "ko": [
-    {
-      "word": "대사",
-      "first": "외교부는 항의의 뜻으로 일본 대사를 불러들였다.",
-      "at": 16,
-      "second": "무성 영화에서는 대사를 자막으로 보여 준다."
-    },
-    {
-      "word": "사고",
-      "first": "안전모를 쓰지 않으면 공사장에서 큰 사고를 당할 수 있다.",
-      "at": 20,
-      "second": "어려운 수학 문제를 풀려면 논리적인 사고를 해야 한다."
-    },
     {
       "word": "의사",
       "first": "기침이 멎지 않아 결국 의사를 찾아가 진찰을 받았다.",
@@ -55,15 +43,27 @@ export const EXAMPLES = {
     },
     {
       "word": "양",
-      "first": "목장 주인은 봄마다 양을 몰고 산으로 올라간다.",
-      "at": 11,
+      "first": "늑대가 울타리를 넘어 들어와 양을 잡아먹었다.",
+      "at": 16,
       "second": "다이어트 중이라 먹는 밥의 양을 절반으로 줄였다."
     },
     {
-      "word": "연기",
-      "first": "고기를 굽는 동안 부엌에 연기가 자욱하게 찼다.",
-      "at": 14,
-      "second": "관객들은 일인이역을 소화한 그녀의 연기에 박수를 보냈다."
+      "word": "대사",
+      "first": "외교부는 항의의 뜻으로 일본 대사를 불러들였다.",
+      "at": 16,
+      "second": "무성 영화에서는 대사를 자막으로 보여 준다."
+    },
+    {
+      "word": "가사",
+      "first": "작곡가가 선율을 짓고 시인이 가사를 붙였다.",
+      "at": 16,
+      "second": "어머니는 평생 가사를 돌보며 세 아이를 키우셨다."
+    },
+    {
+      "word": "절",
+      "first": "단풍으로 이름난 이 절은 가을마다 등산객으로 붐빈다.",
+      "at": 11,
+      "second": "설날 아침에 아이들은 어른들께 절을 하고 용돈을 받았다."
     }
   ],
   "zh": [
@@ -72,6 +72,12 @@ export const EXAMPLES = {
       "first": "航空公司的空姐都穿着整齐的蓝色制服。",
       "at": 15,
       "second": "两名保安很快就制服了持刀的歹徒。"
+    },
+    {
+      "word": "花",
+      "first": "春天到了，山坡上开满了红色的花。",
+      "at": 14,
+      "second": "为了买电脑，哥哥足足花了两个月的工资。"
     },
     {
       "word": "马上",
@@ -86,16 +92,10 @@ export const EXAMPLES = {
       "second": "跟我作对的人都不会有好下场。"
     },
     {
-      "word": "花",
-      "first": "春天到了，山坡上开满了红色的花。",
-      "at": 14,
-      "second": "为了买电脑，哥哥足足花了两个月的工资。"
-    },
-    {
-      "word": "背",
-      "first": "搬了一天货，他的背又酸又疼。",
-      "at": 8,
-      "second": "老师要求我们明天背这首诗。"
+      "word": "左右",
+      "first": "她看上去三十岁左右，留着短发。",
+      "at": 7,
+      "second": "没有人能左右他的决定。"
     }
   ]
 };
