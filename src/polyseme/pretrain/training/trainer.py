@@ -132,7 +132,7 @@ def step_dropout(training: Training, number: int) -> list[Dropout]:
 
     def dropping(direction: int) -> Dropout:
         seed = np.random.SeedSequence([training.seed, training.step, number, training.processes.rank, direction])
-        generator = torch.Generator(training.model.device).manual_seed(int(seed.generate_state(1, np.uint64)[0] >> 1))
+        generator = torch.Generator(training.model.device).manual_seed(int(seed.generate_state(1, np.uint64)[0]) >> 1)
         return lambda x: x * keep_mask(x, rate, generator)
 
     return [dropping(direction) for direction in range(training.model.bilm.config.directions)]
