@@ -21,8 +21,7 @@ from polyseme.extras import need_torch
 from polyseme.formats.detect import load
 from polyseme.formats.model import StoredModel
 from polyseme.formats.native import save_native
-from polyseme.jobs.progress import Report, Work, working
-from polyseme.jobs.progress import windows as group
+from polyseme.jobs.progress import Report, Work, windows, working
 from polyseme.mixing import Mix, mix_weights
 from polyseme.pooling import OccurrenceVectors, Pool, layer_cosines, text_vectors, word_vectors
 from polyseme.prepared_text import Item, Preparation, PreparedText, Texts, checked_list, checked_sentence, checked_text
@@ -201,11 +200,11 @@ class Elmo:
         )
 
     def layers_of(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
-        """The layers of sentences from `split`, [L+1, N, W] each: `encode_tokens` without all that is not asked for."""
+        """The layers of sentences from `split`, [L+1, N, W] each: `encode_tokens` without the rest of an `Encoding`."""
         parted = self._preparation.part_all(sentences)
         units = [one.units if one else tokens for tokens, one in zip(sentences, parted, strict=True)]
-        windows = [units] if self.state == "carry" else group(units, lambda one: len(one) + 2, WINDOW_POSITIONS)
-        layers = (layers[:, 1:-1] for window in windows for layers in self._reader.read(window, None))
+        calls = [units] if self.state == "carry" else windows(units, lambda one: len(one) + 2, WINDOW_POSITIONS)
+        layers = (layers[:, 1:-1] for call in calls for layers in self._reader.read(call, None))
         return [pool_units(found, one.counts) if one else found for found, one in zip(layers, parted, strict=True)]
 
     def vectors(
@@ -260,7 +259,7 @@ class Elmo:
 
     def _windows(self, texts: Iterable[PreparedText]) -> Iterator[list[PreparedText]]:
         """Texts in groups of about ``WINDOW_POSITIONS``; one by one where state is carried from text to text."""
-        return group(texts, lambda text: text.positions, 0 if self.state == "carry" else WINDOW_POSITIONS)
+        return windows(texts, lambda text: text.positions, 0 if self.state == "carry" else WINDOW_POSITIONS)
 
     def _encode_together(self, texts: list[PreparedText], progress: Work | None = None) -> list[Encoding]:
         sentences = [units for text in texts for units in text.units]
