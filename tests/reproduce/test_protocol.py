@@ -19,6 +19,8 @@ from polyseme.reproduce.protocol import (
     GRID,
     LONGEST,
     PATIENCE,
+    SHARES,
+    TRIAL_EPOCHS,
     Arm,
     best,
     paired_bootstrap,
@@ -56,6 +58,17 @@ def test_both_arms_have_the_same_trials(data: DataFiles, tmp_path: Path) -> None
             PATIENCE,
         )
     assert len({one.digest for arm in arms for one in arm}) == 16
+
+
+def test_trials_of_reading_comprehension_have_all_the_data_of_its_runs_but_fewer_epochs(
+    data: DataFiles, tmp_path: Path
+) -> None:
+    conditions = Conditions(tmp_path, None, "en", changes={"static": "none"})
+    choice = trials()[0]
+    one = trial(Arm("squad", "none"), choice, data, conditions)
+    (run,) = runs(TaskRun("squad"), choice, data, conditions, seeds=1)
+    assert one.settings["network"]["paragraphs"] == run.settings["network"]["paragraphs"] == SHARES["squad"]
+    assert one.settings["training"]["epochs"] == TRIAL_EPOCHS["squad"] < run.settings["training"]["epochs"] == LONGEST
 
 
 def test_the_best_trial_is_chosen_and_of_equals_the_first() -> None:
