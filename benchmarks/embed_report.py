@@ -150,7 +150,7 @@ def _two_over_one(one: Part, two: Part) -> Target:
             "polyseme", 0) and t["setting"]["cache"] == "warm" and t["setting"]["sentences"] == most and not t["busy"]]
         for part in (two, one)
     ]  # fmt: skip
-    return Target("small, warm: two cores over one", 1.5, "×", ratios(*walls))
+    return Target("small, warm, 1,000 sentences: two cores over one", 1.5, "×", ratios(*walls))
 
 
 def _busy(part: Part) -> Target:

@@ -135,7 +135,11 @@ def write_page(whole: dict[str, Any]) -> None:
             speed.append([result["model"], name, *cells])
     about = f"{whole['machine']['processor']}, one core, CPU time, medians; before: commit {whole['before']}."
     head = ["model", "engine", *(f"{call} a call" for call in CALLS)]
-    fill_in("engine.md", "speed", f"{about} Tokens a second, and how many times those before:\n\n{table(head, speed)}")
+    fill_in(
+        "engine.md",
+        "speed",
+        f"{about} Tokens per second, and in brackets the ratio to the earlier engine:\n\n{table(head, speed)}",
+    )
     near = [
         [precision, f"{cosines['mean']:.6f}", f"{cosines['first_percentile']:.6f}"]
         for precision, cosines in whole["agreement"].items()

@@ -99,8 +99,8 @@ HeldOut = Annotated[Path | None, typer.Option(help="Held-out text; by default, t
 RecipeName = Annotated[
     str | None,
     typer.Option(
-        help="tiny, compact, small, medium, original or finetune, or a .toml file; the default is compact, or "
-        "finetune with --init. A resumed run keeps its recipe.",
+        help="tiny, compact, small, medium, original or finetune, or a .toml file; the default is compact "
+        "in pretrain, also with --init, and finetune in finetune. A resumed run keeps its recipe.",
         metavar="NAME",
     ),
 ]

@@ -19,7 +19,7 @@ def serve(
         list[Path] | None,
         typer.Option(
             help="A run folder of polyseme task train, for a task that tags sentences; may be repeated. The bundled "
-            "task models are always there.",
+            "task models are always available.",
             metavar="RUN",
             show_default=False,
         ),

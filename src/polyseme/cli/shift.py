@@ -30,7 +30,7 @@ def shift(
         typer.Option(help="The words, separated by commas, or a file with one per line.", metavar="WORD,…|FILE"),
     ] = None,
     most_words: Annotated[
-        int, typer.Option(help="Without --words: compare so many of the words that are frequent in both texts.", min=1)
+        int, typer.Option(help="Without --words: how many words that are frequent in both texts to compare.", min=1)
     ] = 200,
     uses: Annotated[int, typer.Option(help="At most this many uses of a word are compared in each text.", min=5)] = 100,
     *,

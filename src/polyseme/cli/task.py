@@ -273,7 +273,10 @@ def evaluate(
 
 @with_groups
 def predict(
-    run: Annotated[Path, typer.Argument(help="A folder written by polyseme task train.", metavar="RUN")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="A folder written by polyseme task train, or a bundled model: en/coref.", metavar="RUN"),
+    ],
     inputs: Annotated[
         str,
         typer.Argument(

@@ -20,6 +20,9 @@ from polyseme.formats.model import StoredModel
 from polyseme.formats.names import CHARACTER_TABLE, WORD_TABLE
 from polyseme.text.characters import ByteScheme
 
+#: Fields whose names alone would not be understood.
+_TITLES = {"goes_on_from": "continues from", "recipe_of_the_last": "the recipe below is for the last"}
+
 _EXAMPLE = """\
 ```python
 from polyseme import Elmo
@@ -119,7 +122,7 @@ def _spoken(key: str) -> str:
 
 
 def _words(key: str) -> str:
-    return key.replace("_", " ")
+    return _TITLES.get(key, key.replace("_", " "))
 
 
 def _plain(value: Any) -> str:

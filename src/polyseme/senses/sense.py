@@ -1,7 +1,7 @@
 """What a word means in its sentence: the words that could stand there instead, and how alike two such places are.
 
-    gift, now = elmo.sense("Here is your birthday [present]."), elmo.sense("Live in the [present].")
-    gift.substitutes                  {"party": 0.31, "gift": 0.08, …}
+    gift, now = elmo.sense("He gave her a silver watch as a wedding [present]."), elmo.sense("Live in the [present].")
+    gift.substitutes                  {"gift": 0.24, "dress": 0.05, …}
     gift.similarity(now)              from −1 to 1
 
 By "sense" all that the neighbours say is put together: substitutes, place and topic, weighted as

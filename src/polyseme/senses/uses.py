@@ -1,11 +1,11 @@
 """Uses of words, and five ways to read a sense off each; the sixth, "sense", puts some of them together.
 
-                      Here   is   your   birthday  [present]   .
+                      watch  as   a      wedding   [present]   .
     word                                            ───────            the token's own vector, in a layer
     place             ──────── forward ─────────►            ◄─ back   the states that predict what stands there
-    substitutes                                     gift, party, …     the words that they predict
-    sentence          ────   ──   ────   ────────            ──        the mean of the other words, rare ones first
-    topic             ────   ──   ────   ────────            ──        what the other words are about (`topics`)
+    substitutes                                     gift, dress, …     the words that they predict
+    sentence          ─────  ──   ─      ───────             ──        the mean of the other words, rare ones first
+    topic             ─────  ──   ─      ───────             ──        what the other words are about (`topics`)
 
 The word's own vector knows how the word is written, so it holds uses of one word together whatever they mean. Place and
 substitutes never see the word: what they say of it is what it means here.
