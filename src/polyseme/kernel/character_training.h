@@ -8,10 +8,10 @@
 static void NAMED(best_windows)(const Factor *text, int64_t dim, int64_t windows, const Factor *filters, int64_t depth,
                                 Floats best[4], Ints where[4]) {
     for (int q = 0; q < 4; q++) best[q] = splat(-INFINITY), where[q] = (Ints){0};
-    for (int64_t s = 0; s < windows; s += TILE) {
-        int tile = (int)(windows - s < TILE ? windows - s : TILE);
-        Floats sums[TILE][4] = {{{0}}};
-        NAMED(add_rows)(tile, depth / GROUP, text + s * dim, dim / GROUP, 1, filters, sums);
+    for (int64_t s = 0; s < windows; s += STRIP) {
+        int tile = (int)(windows - s < STRIP ? windows - s : STRIP);
+        Floats sums[MOST][4] = {{{0}}};
+        NAMED(add_rows)(tile, depth / GROUP, text + s * dim, dim / GROUP, filters, sums);
         for (int k = 0; k < tile; k++)
             for (int q = 0; q < 4; q++) {
                 Ints better = sums[k][q] > best[q], here = (int32_t)(s + k) - (Ints){0};

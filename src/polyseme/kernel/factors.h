@@ -2,10 +2,11 @@
  *
  * A template: included once for float factors, and once for bfloat16 ones (BFLOAT16 is 1), of which a lane holds two;
  * sums are floats in both. A matrix [K, N] is packed in panels of PANEL columns, [panels, K / GROUP, PANEL, GROUP].
- * Vectors of columns are whole: sizes are multiples of VL.
+ * Vectors of columns are whole: sizes are multiples of VL. STRIP rows are computed together, MOST of them at most.
  */
 #include "activations.h"
 #include "product.h"
+#include "tiles.h"
 
 #include <stdlib.h>
 
@@ -13,16 +14,22 @@
 #undef Factor
 #undef Lane
 #undef NAMED
+#undef STRIP
+#undef MOST
 #if BFLOAT16
 #define GROUP 2 /* factors a lane */
 #define Factor uint16_t
 #define Lane uint32_t
 #define NAMED(name) name##_bfloat16
+#define MOST TILE_ROWS
+#define STRIP (has_tiles() ? TILE_ROWS : 2 * TILE)
 #else
 #define GROUP 1
 #define Factor float
 #define Lane float
 #define NAMED(name) name##_float32
+#define MOST TILE
+#define STRIP TILE
 #endif
 
 /* ---- single factors and vectors of them ---- */
@@ -56,9 +63,8 @@ static Factor *NAMED(zeros)(int64_t count) { return calloc((size_t)count, sizeof
 
 /* ---- a tile ---- */
 
-/* sums[r][q] += Σ a[r · row + k · step] · b[k][q] over so many lanes; rows is a constant wherever it is inlined. */
-INLINE void NAMED(add_tile)(int rows, int64_t lanes, const Lane *a, int64_t row, int64_t step, const Lane *b,
-                            Floats sums[TILE][4]) {
+/* sums[r][q] += Σ a[r · row + k] · b[k][q] over so many lanes; rows is a constant wherever it is inlined. */
+INLINE void NAMED(add_tile)(int rows, int64_t lanes, const Lane *a, int64_t row, const Lane *b, Floats sums[][4]) {
     Floats s[TILE][4];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -70,11 +76,11 @@ INLINE void NAMED(add_tile)(int rows, int64_t lanes, const Lane *a, int64_t row,
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
 #if BFLOAT16
-            __m512bh pair = (__m512bh)_mm512_set1_epi32((int)a[r * row + k * step]);
+            __m512bh pair = (__m512bh)_mm512_set1_epi32((int)a[r * row + k]);
 #pragma GCC unroll 4
             for (int q = 0; q < 4; q++) s[r][q] = (Floats)_mm512_dpbf16_ps((__m512)s[r][q], pair, (__m512bh)w[q]);
 #else
-            Floats one = splat(a[r * row + k * step]);
+            Floats one = splat(a[r * row + k]);
 #pragma GCC unroll 4
             for (int q = 0; q < 4; q++) s[r][q] = multiply_add(one, w[q], s[r][q]);
 #endif
@@ -86,9 +92,18 @@ INLINE void NAMED(add_tile)(int rows, int64_t lanes, const Lane *a, int64_t row,
         for (int q = 0; q < 4; q++) sums[r][q] = s[r][q];
 }
 
-static void NAMED(add_rows)(int64_t rows, int64_t lanes, const Factor *a, int64_t row, int64_t step, const Factor *b,
-                            Floats sums[TILE][4]) {
-    FOR_ROWS(rows, NAMED(add_tile)(R, lanes, (const Lane *)a, row, step, (const Lane *)b, sums))
+/* The same of up to STRIP rows. */
+static void NAMED(add_rows)(int64_t rows, int64_t lanes, const Factor *factors, int64_t row, const Factor *panel,
+                            Floats sums[][4]) {
+    const Lane *a = (const Lane *)factors, *b = (const Lane *)panel;
+#if BFLOAT16
+    if (has_tiles() && lanes % TILE_LANES == 0) {
+        add_rows_in_tiles(rows, lanes, a, row, b, sums);
+        return;
+    }
+#endif
+    for (; rows > 0; rows -= TILE, a += TILE * row, sums += TILE)
+        FOR_ROWS(rows < TILE ? rows : TILE, NAMED(add_tile)(R, lanes, a, row, b, sums))
 }
 
 /* ---- packing ---- */
@@ -128,16 +143,18 @@ INLINE void NAMED(interleave)(const Factor *first, const Factor *second, Factor 
 
 /* ---- sums over rows: the gradients of weights ---- */
 
-/* One after the other, TILE columns at a time: [tiles, rows / GROUP, TILE, GROUP]; `left[p][r]` is row r of part p. */
+/* Lanes of so many rows that are summed over, filled up to whole tiles. */
+INLINE int64_t NAMED(summed_lanes)(int64_t rows) {
+    return (rows + GROUP * TILE_LANES - 1) / (GROUP * TILE_LANES) * TILE_LANES;
+}
+
+/* The transpose of all parts, one after the other: [parts · size, lanes, GROUP]; `left[p][r]` is row r of part p. */
 static Factor *NAMED(pack_left)(int64_t rows, int parts, const Factor *const *const *left, int64_t size) {
-    int64_t lanes = (rows + GROUP - 1) / GROUP, tiles = (parts * size + TILE - 1) / TILE;
-    Factor *packed = NAMED(zeros)(tiles * lanes * TILE * GROUP);
+    int64_t depth = NAMED(summed_lanes)(rows) * GROUP;
+    Factor *packed = NAMED(zeros)(parts * size * depth);
     for (int p = 0; packed && p < parts; p++)
-        for (int64_t r = 0; r < rows; r++) {
-            Factor *to = packed + r / GROUP * TILE * GROUP + r % GROUP;
-            for (int64_t k = 0, column = p * size; k < size; k++, column++)
-                to[(column / TILE * lanes * TILE + column % TILE) * GROUP] = left[p][r][k];
-        }
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t k = 0; k < size; k++) packed[(p * size + k) * depth + r] = left[p][r][k];
     return packed;
 }
 
@@ -159,19 +176,20 @@ static void NAMED(pack_right)(int64_t rows, const Factor *right, int64_t columns
  * gates (gate_column), those of `out` are i, f, o, g of so many cells each. Returns whether there was memory for it. */
 static int NAMED(sum_over_rows)(int64_t rows, int parts, const Factor *const *const *left, int64_t size,
                                 const Factor *right, int64_t columns, float *const *out, int64_t cells) {
-    int64_t lanes = (rows + GROUP - 1) / GROUP, tiles = (parts * size + TILE - 1) / TILE;
+    int64_t lanes = NAMED(summed_lanes)(rows);
     Factor *a = NAMED(pack_left)(rows, parts, left, size), *b = NAMED(zeros)(lanes * PANEL * GROUP);
     int done = a && b;
     for (int64_t first = 0; done && first < columns; first += PANEL) {
         int64_t count = columns - first < PANEL ? columns - first : PANEL;
         NAMED(pack_right)(rows, right, columns, first, b);
-        for (int64_t tile = 0; tile < tiles; tile++) {
-            Floats sums[TILE][4] = {{{0}}};
-            NAMED(add_rows)(TILE, lanes, a + tile * lanes * TILE * GROUP, 1, TILE, b, sums);
-            for (int64_t k = 0, row = tile * TILE; k < TILE && row < parts * size; k++, row++)
+        for (int64_t row = 0; row < parts * size; row += STRIP) {
+            int64_t strip = parts * size - row < STRIP ? parts * size - row : STRIP;
+            Floats sums[MOST][4] = {{{0}}};
+            NAMED(add_rows)(strip, lanes, a + row * lanes * GROUP, lanes, b, sums);
+            for (int64_t k = 0; k < strip; k++)
                 for (int q = 0; q < count / VL; q++) {
                     int64_t column = cells ? gate_column(first / PANEL, q, cells) : first + q * VL;
-                    store(out[row / size] + row % size * columns + column, sums[k][q]);
+                    store(out[(row + k) / size] + (row + k) % size * columns + column, sums[k][q]);
                 }
         }
     }

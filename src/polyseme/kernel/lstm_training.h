@@ -35,7 +35,7 @@ static void NAMED(pack_gates_transposed)(const float *wx, const float *wh, int64
 
 /* Everything but the gates of a step, for one panel and a tile of rows. */
 static void NAMED(renew)(const LSTM *lstm, const NAMED(Kept) *kept, int64_t panel, int64_t row, int rows,
-                         const float *c_before, Floats sums[TILE][4]) {
+                         const float *c_before, Floats sums[MOST][4]) {
     Floats bound = splat(lstm->cell_clip);
     for (int r = 0; r < rows; r++) {
         Floats i = logistic(sums[r][0]), f = logistic(sums[r][1]), o = logistic(sums[r][2]);
@@ -56,22 +56,22 @@ static void NAMED(step_forward)(const LSTM *lstm, const NAMED(Kept) *kept, int64
     int64_t size = lstm->size, cells = lstm->cells, lanes = size / GROUP;
     for (int64_t panel = 0; panel < cells / VL; panel++) {
         const Factor *w = gates + panel * 2 * size * PANEL;
-        for (int64_t r = 0; r < n; r += TILE) {
-            int rows = (int)(n - r < TILE ? n - r : TILE);
-            Floats sums[TILE][4];
+        for (int64_t r = 0; r < n; r += STRIP) {
+            int rows = (int)(n - r < STRIP ? n - r : STRIP);
+            Floats sums[MOST][4];
             for (int k = 0; k < rows; k++)
                 for (int q = 0; q < 4; q++) sums[k][q] = load(lstm->bias + gate_column(panel, q, cells));
-            NAMED(add_rows)(rows, lanes, kept->x + (first + r) * size, lanes, 1, w, sums);
-            NAMED(add_rows)(rows, lanes, h + r * size, lanes, 1, w + size * PANEL, sums);
+            NAMED(add_rows)(rows, lanes, kept->x + (first + r) * size, lanes, w, sums);
+            NAMED(add_rows)(rows, lanes, h + r * size, lanes, w + size * PANEL, sums);
             NAMED(renew)(lstm, kept, panel, first + r, rows, c_before + r * cells, sums);
         }
     }
     Floats bound = splat(lstm->projection_clip);
     for (int64_t column = 0; column < size; column += PANEL)
-        for (int64_t r = 0; r < n; r += TILE) {
-            int rows = (int)(n - r < TILE ? n - r : TILE);
-            Floats sums[TILE][4] = {{{0}}};
-            NAMED(add_rows)(rows, cells / GROUP, kept->m + (first + r) * cells, cells / GROUP, 1,
+        for (int64_t r = 0; r < n; r += STRIP) {
+            int rows = (int)(n - r < STRIP ? n - r : STRIP);
+            Floats sums[MOST][4] = {{{0}}};
+            NAMED(add_rows)(rows, cells / GROUP, kept->m + (first + r) * cells, cells / GROUP,
                             projection + column * cells, sums);
             for (int k = 0; k < rows; k++)
                 for (int q = 0; q < 4 && column + q * VL < size; q++) {
@@ -137,10 +137,10 @@ static void NAMED(step_backward)(const LSTM *lstm, const NAMED(Kept) *kept, int6
                                  float *grad_x, float *grad_before) {
     int64_t size = lstm->size, cells = lstm->cells;
     for (int64_t unit = 0; unit < cells; unit += PANEL)
-        for (int64_t r = 0; r < n; r += TILE) {
-            int rows = (int)(n - r < TILE ? n - r : TILE);
-            Floats dm[TILE][4] = {{{0}}};
-            NAMED(add_rows)(rows, size / GROUP, d + r * size, size / GROUP, 1, projection + unit * size, dm);
+        for (int64_t r = 0; r < n; r += STRIP) {
+            int rows = (int)(n - r < STRIP ? n - r : STRIP);
+            Floats dm[MOST][4] = {{{0}}};
+            NAMED(add_rows)(rows, size / GROUP, d + r * size, size / GROUP, projection + unit * size, dm);
             for (int k = 0; k < rows; k++)
                 for (int q = 0; q < 4 && unit + q * VL < cells; q++) {
                     int64_t cell = (r + k) * cells + unit + q * VL;
@@ -148,10 +148,10 @@ static void NAMED(step_backward)(const LSTM *lstm, const NAMED(Kept) *kept, int6
                 }
         }
     for (int64_t column = 0; column < 2 * size; column += PANEL)
-        for (int64_t r = 0; r < n; r += TILE) {
-            int rows = (int)(n - r < TILE ? n - r : TILE);
-            Floats sums[TILE][4] = {{{0}}};
-            NAMED(add_rows)(rows, 4 * cells / GROUP, kept->gates + (first + r) * 4 * cells, 4 * cells / GROUP, 1,
+        for (int64_t r = 0; r < n; r += STRIP) {
+            int rows = (int)(n - r < STRIP ? n - r : STRIP);
+            Floats sums[MOST][4] = {{{0}}};
+            NAMED(add_rows)(rows, 4 * cells / GROUP, kept->gates + (first + r) * 4 * cells, 4 * cells / GROUP,
                             gates + column * 4 * cells, sums);
             for (int k = 0; k < rows; k++)
                 for (int q = 0; q < 4 && column + q * VL < 2 * size; q++) {

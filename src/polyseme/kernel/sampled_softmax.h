@@ -7,12 +7,12 @@
 static void NAMED(logits)(const Negatives *negatives, const Factor *h, int64_t rows, const Factor *weight, float *to) {
     int64_t count = negatives->count, size = negatives->size;
     for (int64_t column = 0; column < count; column += PANEL)
-        for (int64_t r = 0; r < rows; r += TILE) {
-            int tile = (int)(rows - r < TILE ? rows - r : TILE);
-            Floats sums[TILE][4];
+        for (int64_t r = 0; r < rows; r += STRIP) {
+            int tile = (int)(rows - r < STRIP ? rows - r : STRIP);
+            Floats sums[MOST][4];
             for (int k = 0; k < tile; k++)
                 for (int q = 0; q < 4; q++) sums[k][q] = load(negatives->bias + column + q * VL);
-            NAMED(add_rows)(tile, size / GROUP, h + r * size, size / GROUP, 1, weight + column * size, sums);
+            NAMED(add_rows)(tile, size / GROUP, h + r * size, size / GROUP, weight + column * size, sums);
             for (int k = 0; k < tile; k++)
                 for (int q = 0; q < 4; q++) store(to + (r + k) * count + column + q * VL, sums[k][q]);
         }
@@ -62,10 +62,10 @@ EXPORT int NAMED(polyseme_sampled_softmax)(const Negatives *negatives, int64_t r
                 log_sums[r] = NAMED(normalise)(logits + (r - first) * count, count, targets[r], hits[r], p + r * count,
                                                grad_bias);
             for (int64_t column = 0; column < size; column += PANEL)
-                for (int64_t r = first; r < first + n; r += TILE) {
-                    int tile = (int)(first + n - r < TILE ? first + n - r : TILE);
-                    Floats sums[TILE][4] = {{{0}}};
-                    NAMED(add_rows)(tile, count / GROUP, p + r * count, count / GROUP, 1, down + column * count, sums);
+                for (int64_t r = first; r < first + n; r += STRIP) {
+                    int tile = (int)(first + n - r < STRIP ? first + n - r : STRIP);
+                    Floats sums[MOST][4] = {{{0}}};
+                    NAMED(add_rows)(tile, count / GROUP, p + r * count, count / GROUP, down + column * count, sums);
                     for (int k = 0; k < tile; k++)
                         for (int q = 0; q < 4 && column + q * VL < size; q++)
                             store(grad_h + (r + k) * size + column + q * VL, sums[k][q]);
