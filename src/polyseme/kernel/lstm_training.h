@@ -20,16 +20,14 @@ static void NAMED(pack_gates)(const float *wx, const float *wh, int64_t size, in
         }
 }
 
-/* The transpose: from the gates, in the order of their panels, to 2D columns. */
-static void NAMED(pack_gates_transposed)(const float *wx, const float *wh, int64_t size, int64_t cells, Factor *to) {
+/* The transpose of Wx or Wh: from the gates, in the order of their panels, to D columns. */
+static void NAMED(pack_gates_transposed)(const float *w, int64_t size, int64_t cells, Factor *to) {
     int64_t depth = 4 * cells;
-    for (int64_t j = 0; j < 2 * size; j++) {
-        const float *row = j < size ? wx + j * depth : wh + (j - size) * depth;
+    for (int64_t j = 0; j < size; j++) {
         Factor *column = to + (j / PANEL * depth * PANEL) + j % PANEL * GROUP;
-        for (int64_t k = 0; k < depth; k++) {
-            float w = row[gate_column(k / PANEL, k % PANEL / VL, cells) + k % VL];
-            column[k / GROUP * PANEL * GROUP + k % GROUP] = NAMED(factor)(w);
-        }
+        for (int64_t k = 0; k < depth; k++)
+            column[k / GROUP * PANEL * GROUP + k % GROUP] =
+                NAMED(factor)(w[j * depth + gate_column(k / PANEL, k % PANEL / VL, cells) + k % VL]);
     }
 }
 
@@ -131,10 +129,9 @@ static void NAMED(pass_clip)(const LSTM *lstm, const float *y, const float *grad
     }
 }
 
-/* One step: d [n, D] → gradients of the gates, of x, and of h of the step before, which are added to `grad_before`. */
-static void NAMED(step_backward)(const LSTM *lstm, const NAMED(Kept) *kept, int64_t first, int64_t n, const Factor *d,
-                                 const float *c_before, const Factor *projection, const Factor *gates, float *dc,
-                                 float *grad_x, float *grad_before) {
+/* One step: d [n, D], the gradient of its outputs → gradients of its gates. */
+static void NAMED(open_gates)(const LSTM *lstm, const NAMED(Kept) *kept, int64_t first, int64_t n, const Factor *d,
+                              const float *c_before, const Factor *projection, float *dc) {
     int64_t size = lstm->size, cells = lstm->cells;
     for (int64_t unit = 0; unit < cells; unit += PANEL)
         for (int64_t r = 0; r < n; r += STRIP) {
@@ -147,21 +144,20 @@ static void NAMED(step_backward)(const LSTM *lstm, const NAMED(Kept) *kept, int6
                     NAMED(close_gates)(lstm, kept, first + r + k, unit + q * VL, dm[k][q], c_before + cell, dc + cell);
                 }
         }
-    for (int64_t column = 0; column < 2 * size; column += PANEL)
+}
+
+/* Gradients of gates [n, 4H] · Wxᵀ or Whᵀ, packed, → gradients of inputs [n, D], which are added to `to`. */
+static void NAMED(add_inputs)(const LSTM *lstm, const Factor *gates, int64_t n, const Factor *weights, float *to) {
+    int64_t size = lstm->size, lanes = 4 * lstm->cells / GROUP;
+    for (int64_t column = 0; column < size; column += PANEL)
         for (int64_t r = 0; r < n; r += STRIP) {
             int rows = (int)(n - r < STRIP ? n - r : STRIP);
             Floats sums[MOST][4] = {{{0}}};
-            NAMED(add_rows)(rows, 4 * cells / GROUP, kept->gates + (first + r) * 4 * cells, 4 * cells / GROUP,
-                            gates + column * 4 * cells, sums);
+            NAMED(add_rows)(rows, lanes, gates + r * lanes * GROUP, lanes, weights + column * lanes * GROUP, sums);
             for (int k = 0; k < rows; k++)
-                for (int q = 0; q < 4 && column + q * VL < 2 * size; q++) {
-                    int64_t place = column + q * VL;
-                    if (place < size) {
-                        store(grad_x + (r + k) * size + place, sums[k][q]);
-                    } else if (grad_before) {
-                        float *to = grad_before + (r + k) * size + place - size;
-                        store(to, load(to) + sums[k][q]);
-                    }
+                for (int q = 0; q < 4 && column + q * VL < size; q++) {
+                    float *sum = to + (r + k) * size + column + q * VL;
+                    store(sum, load(sum) + sums[k][q]);
                 }
         }
 }
@@ -204,26 +200,33 @@ static int NAMED(weight_gradients)(const LSTM *lstm, const NAMED(Kept) *kept, co
 EXPORT int NAMED(polyseme_lstm_backward)(const LSTM *lstm, const NAMED(Kept) *kept, const float *y, float *grad_y,
                                          const Gradients *to) {
     int64_t rows = row_count(lstm), size = lstm->size, cells = lstm->cells, batch = lstm->sizes[0];
-    int64_t gate_columns = (2 * size + PANEL - 1) / PANEL * PANEL, cell_columns = (cells + PANEL - 1) / PANEL * PANEL;
-    Factor *gates = NAMED(zeros)(4 * cells * gate_columns), *projection = NAMED(zeros)(size * cell_columns);
+    int64_t columns = (size + PANEL - 1) / PANEL * PANEL, cell_columns = (cells + PANEL - 1) / PANEL * PANEL;
+    Factor *input = NAMED(zeros)(4 * cells * columns), *state = NAMED(zeros)(4 * cells * columns);
+    Factor *projection = NAMED(zeros)(size * cell_columns);
     Factor *d = NAMED(zeros)(rows * size), *start = NAMED(zeros)(batch * size);
     float *dc = calloc((size_t)(batch * cells), sizeof(float));
-    int done = gates && projection && d && start && dc;
+    int done = input && state && projection && d && start && dc;
     if (done) {
-        NAMED(pack_gates_transposed)(lstm->input_weight, lstm->state_weight, size, cells, gates);
+        NAMED(pack_gates_transposed)(lstm->input_weight, size, cells, input);
+        NAMED(pack_gates_transposed)(lstm->state_weight, size, cells, state);
         NAMED(pack_transposed)(lstm->projection, size, cells, projection);
         NAMED(make_factors)(lstm->start_h, batch * size, start);
         memset(to->bias, 0, sizeof(float) * 4 * (size_t)cells);
         for (int64_t t = lstm->steps - 1, first = rows; t >= 0; t--) {
             int64_t n = lstm->sizes[t], before = (first -= n) - (t ? lstm->sizes[t - 1] : 0);
             NAMED(pass_clip)(lstm, y + first * size, grad_y + first * size, n * size, d + first * size);
-            NAMED(step_backward)(lstm, kept, first, n, d + first * size, t ? kept->c + before * cells : lstm->start_c,
-                                 projection, gates, dc, to->x + first * size, t ? grad_y + before * size : NULL);
-            NAMED(add_biases)(lstm, kept->gates + first * 4 * cells, n, to->bias);
+            const Factor *gates = kept->gates + first * 4 * cells;
+            NAMED(open_gates)(lstm, kept, first, n, d + first * size, t ? kept->c + before * cells : lstm->start_c,
+                              projection, dc);
+            if (t) NAMED(add_inputs)(lstm, gates, n, state, grad_y + before * size);
+            NAMED(add_biases)(lstm, gates, n, to->bias);
         }
+        memset(to->x, 0, sizeof(float) * (size_t)(rows * size));
+        NAMED(add_inputs)(lstm, kept->gates, rows, input, to->x); /* no step waits for these: the weights pass once */
         done = NAMED(weight_gradients)(lstm, kept, start, d, to);
     }
-    free(gates);
+    free(input);
+    free(state);
     free(projection);
     free(d);
     free(start);

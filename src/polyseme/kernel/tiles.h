@@ -48,7 +48,8 @@ add_rows_in_tiles(int64_t rows, int64_t lanes, const uint32_t *a, int64_t row, c
         shapes.row_bytes[t] = 4 * TILE_LANES;
         shapes.rows[t] = t < 5 ? (uint8_t)rows : TILE_LANES;
     }
-    _tile_loadconfig(&shapes);
+    /* Not _tile_loadconfig: this one tells the compiler that `shapes`, and all that the tiles read, must be in memory. */
+    __asm__ volatile("ldtilecfg %0" ::"m"(shapes) : "memory");
     _tile_loadd(0, sums[0] + 0, sizeof sums[0]);
     _tile_loadd(1, sums[0] + 1, sizeof sums[0]);
     _tile_loadd(2, sums[0] + 2, sizeof sums[0]);

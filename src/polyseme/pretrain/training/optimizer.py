@@ -12,6 +12,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +75,38 @@ class AdamW:
     @torch.no_grad()
     def step(self, network: Sequence[Tensor], weight: Tensor, bias: Tensor, rows: Tensor, rate: float) -> None:
         self.steps += 1
-        moments_of_network = self.moments[:-2]
-        for parameter, grad, (first, second) in zip(self.network, network, moments_of_network, strict=bool(network)):
-            self._update(parameter, grad, first, second, rate)
-        for table, grad, moments in zip((self.weight, self.bias), (weight, bias), self.moments[-2:], strict=True):
-            values = table[rows], moments[0][rows], moments[1][rows]
-            self._update(values[0], grad, values[1], values[2], rate)
-            for kept, value in zip((table, *moments), values, strict=True):
-                kept[rows] = value
+        of_network, of_weight, of_bias = self.moments[:-2], *self.moments[-2:]
+        if network:
+            self._update(self.network, network, of_network, rate)
+        taken = [tensor[rows] for tensor in (self.weight, *of_weight, self.bias, *of_bias)]
+        self._update([taken[0], taken[3]], [weight, bias], [(taken[1], taken[2]), (taken[4], taken[5])], rate)
+        for kept, changed in zip((self.weight, *of_weight, self.bias, *of_bias), taken, strict=True):
+            kept[rows] = changed
 
-    def _update(self, parameter: Tensor, grad: Tensor, first: Tensor, second: Tensor, rate: float) -> None:
+    def _update(
+        self, parameters: Sequence[Tensor], grads: Sequence[Tensor], moments: Sequence[tuple[Tensor, Tensor]], rate: float
+    ) -> None:
+        """By torch's fused update, which reads and writes each number once; matrices decay, vectors do not."""
         beta1, beta2 = self.settings.betas
-        if parameter.dim() > 1:
-            parameter.mul_(1 - rate * self.settings.decay)
-        first.lerp_(grad, 1 - beta1)
-        second.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        spread = (second / (1 - beta2**self.steps)).sqrt_().add_(self.settings.epsilon)
-        parameter.addcdiv_(first, spread, value=-rate / (1 - beta1**self.steps))
+        rows = list(zip(parameters, grads, moments, strict=True))
+        for is_matrix in (True, False):
+            group = [row for row in rows if (row[0].dim() > 1) == is_matrix]
+            adamw(
+                [parameter for parameter, _, _ in group],
+                [grad for _, grad, _ in group],
+                [first for _, _, (first, _) in group],
+                [second for _, _, (_, second) in group],
+                [],
+                [torch.tensor(self.steps - 1.0) for _ in group],
+                fused=True,
+                amsgrad=False,
+                beta1=beta1,
+                beta2=beta2,
+                lr=rate,
+                weight_decay=self.settings.decay if is_matrix else 0.0,
+                eps=self.settings.epsilon,
+                maximize=False,
+            )
 
     def state(self) -> dict[str, Tensor]:
         moments = {f"moment.{i}.{k}": m for i, pair in enumerate(self.moments) for k, m in enumerate(pair)}
