@@ -84,7 +84,11 @@ class AdamW:
             kept[rows] = changed
 
     def _update(
-        self, parameters: Sequence[Tensor], grads: Sequence[Tensor], moments: Sequence[tuple[Tensor, Tensor]], rate: float
+        self,
+        parameters: Sequence[Tensor],
+        grads: Sequence[Tensor],
+        moments: Sequence[tuple[Tensor, Tensor]],
+        rate: float,
     ) -> None:
         """By torch's fused update, which reads and writes each number once; matrices decay, vectors do not."""
         beta1, beta2 = self.settings.betas
