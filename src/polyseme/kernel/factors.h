@@ -108,37 +108,47 @@ static void NAMED(add_rows)(int64_t rows, int64_t lanes, const Factor *factors, 
 
 /* ---- packing ---- */
 
+/* GROUP rows of VL factors, lane by lane. */
+INLINE void NAMED(interleave)(const Factor *first, const Factor *second, Factor *to) {
+#if BFLOAT16
+    __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)first));
+    __m512i high = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)second));
+    _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+#else
+    (void)second;
+    memcpy(to, first, VL * sizeof(Factor));
+#endif
+}
+
+/* The same of floats. */
+INLINE void NAMED(make_group)(const float *first, const float *second, Factor *to) {
+    Factor rows[2][VL];
+    NAMED(store_factors)(rows[0], load(first));
+    NAMED(store_factors)(rows[1], load(second));
+    NAMED(interleave)(rows[0], rows[1], to);
+}
+
 /* [K, N] → panels of columns; `to` is zero where the last panel is filled up. */
 static void NAMED(pack)(const float *w, int64_t depth, int64_t columns, Factor *to) {
     for (int64_t first = 0; first < columns; first += PANEL, to += depth * PANEL) {
         int64_t count = columns - first < PANEL ? columns - first : PANEL;
-        for (int64_t k = 0; k < depth; k++)
-            for (int64_t j = 0; j < count; j++)
-                to[(k / GROUP * PANEL + j) * GROUP + k % GROUP] = NAMED(factor)(w[k * columns + first + j]);
+        for (int64_t k = 0; k < depth; k += GROUP) {
+            const float *row = w + k * columns + first;
+            for (int64_t j = 0; j < count; j += VL)
+                NAMED(make_group)(row + j, row + (GROUP - 1) * columns + j, to + k * PANEL + j * GROUP);
+        }
     }
 }
 
-/* The same of the transpose: w is [N, K]. */
+/* The same of the transpose: w is [N, K]. A few lanes at a time, so that what is written stays in the cache. */
 static void NAMED(pack_transposed)(const float *w, int64_t depth, int64_t columns, Factor *to) {
-    for (int64_t j = 0; j < columns; j++) {
-        Factor *column = to + (j / PANEL * depth * PANEL) + j % PANEL * GROUP;
-        for (int64_t k = 0; k < depth; k++)
-            column[k / GROUP * PANEL * GROUP + k % GROUP] = NAMED(factor)(w[j * depth + k]);
-    }
-}
-
-/* GROUP rows of PANEL factors, lane by lane. */
-INLINE void NAMED(interleave)(const Factor *first, const Factor *second, Factor *to) {
-#if BFLOAT16
-    for (int q = 0; q < 4; q++) {
-        __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(first + q * VL)));
-        __m512i high = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(second + q * VL)));
-        _mm512_storeu_si512(to + q * VL * GROUP, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
-    }
-#else
-    (void)second;
-    memcpy(to, first, PANEL * sizeof(Factor));
-#endif
+    for (int64_t first = 0; first < columns; first += PANEL, to += depth * PANEL)
+        for (int64_t k = 0; k < depth; k += VL)
+            for (int64_t j = 0; j < PANEL && first + j < columns; j++) {
+                Lane lanes[VL / GROUP];
+                NAMED(store_factors)((Factor *)lanes, load(w + (first + j) * depth + k));
+                for (int64_t l = 0; l < VL / GROUP; l++) ((Lane *)to)[(k / GROUP + l) * PANEL + j] = lanes[l];
+            }
 }
 
 /* ---- sums over rows: the gradients of weights ---- */
@@ -150,11 +160,17 @@ INLINE int64_t NAMED(summed_lanes)(int64_t rows) {
 
 /* The transpose of all parts, one after the other: [parts · size, lanes, GROUP]; `left[p][r]` is row r of part p. */
 static Factor *NAMED(pack_left)(int64_t rows, int parts, const Factor *const *const *left, int64_t size) {
-    int64_t depth = NAMED(summed_lanes)(rows) * GROUP;
-    Factor *packed = NAMED(zeros)(parts * size * depth);
-    for (int p = 0; packed && p < parts; p++)
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t k = 0; k < size; k++) packed[(p * size + k) * depth + r] = left[p][r][k];
+    int64_t lanes = NAMED(summed_lanes)(rows);
+    Factor *packed = NAMED(zeros)(parts * size * lanes * GROUP), *nothing = NAMED(zeros)(size);
+    Lane *to = (Lane *)packed;
+    for (int p = 0; packed && nothing && p < parts; p++, to += size * lanes)
+        for (int64_t first = 0; first < size; first += VL)
+            for (int64_t r = 0; r < rows; r += GROUP) {
+                Lane group[VL];
+                NAMED(interleave)(left[p][r] + first, (r + 1 < rows ? left[p][r + 1] : nothing) + first, (Factor *)group);
+                for (int64_t k = 0; k < VL; k++) to[(first + k) * lanes + r / GROUP] = group[k];
+            }
+    free(nothing);
     return packed;
 }
 
@@ -162,13 +178,8 @@ static void NAMED(pack_right)(int64_t rows, const Factor *right, int64_t columns
     static const Factor nothing[PANEL];
     int64_t count = columns - first < PANEL ? columns - first : PANEL;
     for (int64_t r = 0; r < rows; r += GROUP, to += PANEL * GROUP) {
-        const Factor *row = right + r * columns + first;
-        if (count == PANEL) {
-            NAMED(interleave)(row, r + 1 < rows ? row + columns : nothing, to);
-            continue;
-        }
-        for (int64_t g = 0; g < GROUP && r + g < rows; g++)
-            for (int64_t j = 0; j < count; j++) to[j * GROUP + g] = row[g * columns + j];
+        const Factor *row = right + r * columns + first, *next = r + 1 < rows ? row + columns : nothing;
+        for (int64_t j = 0; j < count; j += VL) NAMED(interleave)(row + j, next + j, to + j * GROUP);
     }
 }
 

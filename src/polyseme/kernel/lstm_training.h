@@ -10,25 +10,26 @@
 
 /* [Wx; Wh] [2D, 4H] → panels of gates. */
 static void NAMED(pack_gates)(const float *wx, const float *wh, int64_t size, int64_t cells, Factor *to) {
-    for (int64_t panel = 0; panel < cells / VL; panel++, to += 2 * size * PANEL)
-        for (int64_t k = 0; k < 2 * size; k++) {
+    for (int64_t panel = 0; panel < cells / VL; panel++)
+        for (int64_t k = 0; k < 2 * size; k += GROUP, to += GROUP * PANEL) {
             const float *row = k < size ? wx + k * 4 * cells : wh + (k - size) * 4 * cells;
-            for (int q = 0; q < 4; q++)
-                for (int l = 0; l < VL; l++)
-                    to[(k / GROUP * PANEL + q * VL + l) * GROUP + k % GROUP] =
-                        NAMED(factor)(row[gate_column(panel, q, cells) + l]);
+            for (int q = 0; q < 4; q++) {
+                const float *gate = row + gate_column(panel, q, cells);
+                NAMED(make_group)(gate, gate + (GROUP - 1) * 4 * cells, to + q * VL * GROUP);
+            }
         }
 }
 
 /* The transpose of Wx or Wh: from the gates, in the order of their panels, to D columns. */
 static void NAMED(pack_gates_transposed)(const float *w, int64_t size, int64_t cells, Factor *to) {
-    int64_t depth = 4 * cells;
-    for (int64_t j = 0; j < size; j++) {
-        Factor *column = to + (j / PANEL * depth * PANEL) + j % PANEL * GROUP;
-        for (int64_t k = 0; k < depth; k++)
-            column[k / GROUP * PANEL * GROUP + k % GROUP] =
-                NAMED(factor)(w[j * depth + gate_column(k / PANEL, k % PANEL / VL, cells) + k % VL]);
-    }
+    for (int64_t first = 0; first < size; first += PANEL, to += 4 * cells * PANEL)
+        for (int64_t k = 0; k < 4 * cells; k += VL)
+            for (int64_t j = 0; j < PANEL && first + j < size; j++) {
+                Lane lanes[VL / GROUP];
+                const float *row = w + (first + j) * 4 * cells;
+                NAMED(store_factors)((Factor *)lanes, load(row + gate_column(k / PANEL, k % PANEL / VL, cells)));
+                for (int64_t l = 0; l < VL / GROUP; l++) ((Lane *)to)[(k / GROUP + l) * PANEL + j] = lanes[l];
+            }
 }
 
 /* Everything but the gates of a step, for one panel and a tile of rows. */
