@@ -19,7 +19,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ import tasks as rows_of_tasks
 from polyseme.elmo import Elmo
 from polyseme.errors import JobError
 from polyseme.jobs.atomic import exclusive, in_turn
+from polyseme.reproduce import table_2, table_3
 from polyseme.reproduce.adapted import Adapted, adapt_bilm
 from polyseme.reproduce.data_sets import find_task_data
 from polyseme.reproduce.measurement import Measurement, Missing, Result, Shelf
@@ -83,16 +84,12 @@ def place_of(task: str) -> Where:
     return PLACES.get(task) or find_task(task).presets["paper"].inputs.elmo
 
 
-def other_runs(task: str) -> Iterator[TaskRun]:
+def other_runs(task: str) -> list[TaskRun]:
     """Rows of Tables 2 and 3 that are not an arm of Table 1."""
     if task not in ABLATED:
-        return
-    elmo = TaskRun(task, place_of(task))
-    yield replace(elmo, layers="last")
-    yield replace(elmo, penalty=1.0)
-    for where in ("input", "output", "both"):
-        if where != elmo.elmo:
-            yield replace(elmo, elmo=where)
+        return []
+    shown = dict.fromkeys([*table_2.rows(task).values(), *table_3.rows(task).values()])
+    return [run for run in shown if run not in (TaskRun(task), TaskRun(task, place_of(task)))]
 
 
 def seconds_of_a_run(task: str, cost: Path) -> float:

@@ -14,12 +14,17 @@ from polyseme.tasks.data_files import DataFiles
 from polyseme.tasks.inputs import Where
 
 
+def rows(task: str) -> dict[str, TaskRun]:
+    """ELMo at the input, at both ends, at the output."""
+    places: tuple[Where, ...] = ("input", "both", "output")
+    return {place: TaskRun(task, place) for place in places}
+
+
 def plan(bench: Bench) -> Tree:
-    """ELMo at the input, at both ends, at the output; on dev."""
+    """All rows, on dev."""
 
     def row(task: str, data: DataFiles) -> dict[str, Tree]:
-        places: tuple[Where, ...] = ("input", "both", "output")
-        return {place: task_rows.with_seeds(bench, TaskRun(task, place), data) for place in places}
+        return {name: task_rows.with_seeds(bench, run, data) for name, run in rows(task).items()}
 
     return task_rows.by_task(bench, ABLATED, row)
 
