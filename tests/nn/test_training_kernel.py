@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from polyseme.bilm_config import BiLMConfig, CharacterConfig, WordConfig
+from polyseme.kernel.library import library
 from polyseme.nn import lstm_fused, softmax, token_encoder
 from polyseme.nn.lstm import CellState, ProjectedLSTM
 from polyseme.nn.lstm_fused import run_packed
@@ -27,12 +28,19 @@ TOLERANCE = {torch.float32: 5e-6, torch.bfloat16: 0.02}
 Clips = tuple[float | None, float | None]
 
 
-@pytest.fixture(params=[torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+@pytest.fixture(params=["float32", "bfloat16", "bfloat16 without tiles"])
 def dtype(request: pytest.FixtureRequest) -> Iterator[torch.dtype]:
-    if request.param == torch.bfloat16 and not has_bfloat16():
+    name, *without_tiles = request.param.split(maxsplit=1)
+    found: torch.dtype = getattr(torch, name)
+    if found == torch.bfloat16 and not has_bfloat16():
         pytest.skip("this processor has no bfloat16 instructions")
-    with lowered(request.param):
-        yield request.param
+    kernel = library()
+    if without_tiles and kernel is not None:
+        kernel.functions.polyseme_use_tiles(0)
+    with lowered(found):
+        yield found
+    if kernel is not None:
+        kernel.functions.polyseme_use_tiles(1)
 
 
 def assert_as_exact(expected: Sequence[Tensor], found: Sequence[Tensor], tolerance: float) -> None:

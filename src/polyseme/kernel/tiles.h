@@ -11,7 +11,11 @@
 #define TILE_ROWS 16  /* the most rows of a tile */
 #define TILE_LANES 16 /* pairs of factors in a row of a tile */
 
-#if defined(__AVX512BF16__) && defined(__linux__)
+#if defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11 /* older compilers do not know the unit */
+#define TILES_COMPILE 1
+#endif
+
+#if defined(__AVX512BF16__) && defined(__linux__) && defined(TILES_COMPILE)
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,12 +30,16 @@ static int look_for_tiles(void) {
     return amx_bf16 && amx_tile && syscall(SYS_arch_prctl, ASK_FOR_TILES, TILE_DATA) == 0;
 }
 
-/* Asked once; two threads that ask at the same time get the same answer. */
+static volatile int tiles = -1; /* unknown */
+
+/* Looks once; two threads that look at the same time find the same. */
 static int has_tiles(void) {
-    static volatile int answer = -1;
-    if (answer < 0) answer = look_for_tiles();
-    return answer;
+    if (tiles < 0) tiles = look_for_tiles();
+    return tiles;
 }
+
+/* For tests of what does the work elsewhere: 0 leaves the unit alone, anything else looks for it again. */
+EXPORT void polyseme_use_tiles(int64_t wanted) { tiles = wanted ? -1 : 0; }
 
 /* The layout that the processor expects: registers 0 to 3 are sums, 4 is a tile of `a`, 5 to 7 are tiles of `b`. */
 typedef struct {
@@ -73,6 +81,7 @@ add_rows_in_tiles(int64_t rows, int64_t lanes, const uint32_t *a, int64_t row, c
 }
 #else
 INLINE int has_tiles(void) { return 0; }
+EXPORT void polyseme_use_tiles(int64_t wanted) { (void)wanted; }
 static inline void add_rows_in_tiles(int64_t rows, int64_t lanes, const uint32_t *a, int64_t row, const uint32_t *b,
                                      Floats sums[][4]) {
     (void)rows, (void)lanes, (void)a, (void)row, (void)b, (void)sums;
