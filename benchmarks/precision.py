@@ -22,23 +22,25 @@ from shared_data import DATA
 
 RESULTS = Path(__file__).parent / "results/precision.json"
 PRECISIONS = ("float32", "float16", "int8")
+NO_MODEL = "no model"
 FIVE_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 MEMORY = """
 import json, sys
 from pathlib import Path
 from polyseme.elmo import Elmo
-elmo = Elmo.from_pretrained(sys.argv[1], precision=sys.argv[2], threads=1, lang="whitespace")
-elmo.encode_tokens([["Here", "is", "your", "present", "."]] * 8)
+for precision in sys.argv[2:]:
+    elmo = Elmo.from_pretrained(sys.argv[1], precision=precision, threads=1, lang="whitespace")
+    elmo.encode_tokens([["Here", "is", "your", "present", "."]] * 8)
 lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
 print(json.dumps({line[0][:-1]: int(line[1]) / 1024 for line in lines if line[0] in ("VmRSS:", "VmHWM:")}))
 """
 
 
 def measure_memory(model: Path) -> dict[str, dict[str, float]]:
-    """Megabytes of a process after its first vectors, and at its peak."""
+    """Megabytes of a process after its first vectors, and at its peak; and of one without a model."""
     found = {}
-    for precision in PRECISIONS:
-        command = [sys.executable, "-c", MEMORY, str(model), precision]
+    for precision in (NO_MODEL, *PRECISIONS):
+        command = [sys.executable, "-c", MEMORY, str(model), *([precision] if precision != NO_MODEL else [])]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         found[precision] = json.loads(done.stdout.splitlines()[-1])
         print(precision, found[precision], file=sys.stderr, flush=True)
@@ -87,16 +89,21 @@ def write_page(result: dict[str, Any]) -> None:
     )
     head = ["precision", "parts of speech, EWT dev", "senses, all five sets, F1", "names, EWT dev, F1"]
     fill_in("engine.md", "scores", f"{note}\n\n{table(head, scores)}")
+    program = result["memory"][NO_MODEL]["VmRSS"]
+    models = {name: one["VmRSS"] - program for name, one in result["memory"].items() if name != NO_MODEL}
     memory = [
         [
             name,
-            f"{one['VmRSS']:,.0f} MB",
-            f"{one['VmHWM']:,.0f} MB",
-            f"{one['VmRSS'] / result['memory']['float32']['VmRSS']:.0%}",
+            f"{model:,.0f} MB",
+            f"{model / models['float32']:.0%}",
+            f"{result['memory'][name]['VmRSS']:,.0f} MB",
+            f"{result['memory'][name]['VmHWM']:,.0f} MB",
         ]
-        for name, one in result["memory"].items()
+        for name, model in models.items()
     ]
-    fill_in("engine.md", "memory", table(["precision", "in memory", "at the peak", "of float32"], memory))
+    head = ["precision", "the model", "of float32", "the process", "at its peak"]
+    note = f"A process without a model has {program:,.0f} MB."
+    fill_in("engine.md", "memory", f"{table(head, memory)}\n\n{note}")
 
 
 def main() -> None:
