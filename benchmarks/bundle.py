@@ -61,8 +61,8 @@ NOTES = {
         "512 without changing its predictions (benchmarks/widen.py); its learning rate was 0.004 for the first 24 "
         "million tokens, and 0.002 after that",
         "changed": "the next 38.5 million tokens had a learning rate of at most 0.003, which fell to almost zero in "
-        "the end; over the next 46 million it fell again, from 0.0025 to almost zero (that run was planned for "
-        "83 million tokens, then for 54, 50 and 46), and over the last 35.7 million once more, from 0.0022",
+        "the end; over the last 46 million it fell again, from 0.0025 to almost zero (that run was planned for "
+        "83 million tokens, then for 54, 50 and 46)",
     },
     "ko": {
         "changed": "the budget was 110 million units until 28 million had been seen, and 36 million after that; at "
