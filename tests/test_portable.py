@@ -42,3 +42,17 @@ def test_the_engine_and_the_job_work_without_resource(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def test_all_tests_are_collected_without_a_kernel_and_what_only_posix_has(tmp_path: Path) -> None:
+    """As on Windows without a C compiler."""
+    program = (
+        "import sys\nfrom pathlib import Path\nimport pytest\n"
+        "from polyseme.jobs import atomic\n"  # has its own way to lock files on Windows
+        "from polyseme.kernel import library\n"
+        f"library.HERE = Path({str(tmp_path)!r})\n"
+        f"sys.modules.update(dict.fromkeys({sorted(ONLY_POSIX)}))\n"
+        "sys.exit(pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr

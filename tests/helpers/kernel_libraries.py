@@ -8,8 +8,8 @@ from polyseme.kernel.library import Library, available, load
 
 
 def every_library() -> list[object]:
-    """For ``parametrize``: each, or one that is skipped."""
-    found = [load(name) for name in available()]
+    """For ``parametrize``: each under its name, or one that is skipped."""
+    found = [pytest.param(load(name), id=name) for name in available()]
     return list(found) or [pytest.param(None, marks=pytest.mark.skip(reason="the kernel was not compiled"))]
 
 

@@ -35,7 +35,7 @@ def errors(found: Any, exact: Any) -> tuple[float, float]:
     return float(off.max()), float((off / spacing).max())
 
 
-@pytest.mark.parametrize("library", every_library(), ids=lambda one: one.instruction_set)
+@pytest.mark.parametrize("library", every_library())
 @pytest.mark.parametrize(
     ("name", "exact"), [("polyseme_logistic", lambda x: 1 / (1 + np.exp(-x))), ("polyseme_tanh", np.tanh)]
 )
@@ -45,7 +45,7 @@ def test_both_are_as_exact_as_torchs_sigmoid(library: Library, name: str, exact:
     assert absolute < 1.5 * 2**-24 and units < 2.3  # torch 2.13, sigmoid with AVX-512: 1.474 and 2.208
 
 
-@pytest.mark.parametrize("library", every_library(), ids=lambda one: one.instruction_set)
+@pytest.mark.parametrize("library", every_library())
 def test_the_ends(library: Library) -> None:
     ends = np.array([-np.inf, -1e30, -200, 200, 1e30, np.inf, np.nan, 0.0], np.float32)
     sigma, tanh = run(library, "polyseme_logistic", ends), run(library, "polyseme_tanh", ends)
@@ -53,7 +53,7 @@ def test_the_ends(library: Library) -> None:
     np.testing.assert_array_equal(tanh, [-1, -1, -1, 1, 1, 1, np.nan, 0])
 
 
-@pytest.mark.parametrize("library", every_library(), ids=lambda one: one.instruction_set)
+@pytest.mark.parametrize("library", every_library())
 def test_a_number_has_one_result_wherever_it_stands(library: Library) -> None:
     some = POINTS[::777]
     whole = run(library, "polyseme_tanh", some)

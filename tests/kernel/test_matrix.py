@@ -15,7 +15,7 @@ from polyseme.engine.weights import LinearWeights
 from polyseme.kernel.library import Library
 from polyseme.kernel.matrix import Kind, aligned, pack, round_columns
 
-each = pytest.mark.parametrize("library", every_library(), ids=lambda one: one.instruction_set)
+each = pytest.mark.parametrize("library", every_library())
 
 #: (K, N) of the products in the released models and in small ones, and shapes that fit no vector.
 SHAPES = [(128, 2048), (512, 128), (80, 512), (1024, 128), (4096, 512), (37, 100), (1100, 11), (1, 1), (129, 65)]
