@@ -14,7 +14,10 @@ from queue import SimpleQueue
 from typing import Any
 
 from polyseme.embed.records import Contents, Record, output_format
-from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full
+from polyseme.jobs.atomic import partial_path, put_in_place, raise_if_disk_full, sync
+
+#: What is flushed to the disk at a time: all at the end would take seconds in which nothing is computed.
+_FLUSH_BYTES = 32 << 20
 
 
 class _Abandoned(Exception):
@@ -66,8 +69,13 @@ class FileBeside:
             self._taken.put(False)
 
     def _records(self) -> Iterator[Record]:
+        unflushed = 0
         while (records := self._handed.get()) is not None:
             if isinstance(records, _Abandoned):
                 raise records
             self._taken.put(True)
             yield from records
+            unflushed += sum(record.values.nbytes for record in records)
+            if unflushed >= _FLUSH_BYTES:
+                sync(self._path)
+                unflushed = 0

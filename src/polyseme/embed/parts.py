@@ -50,17 +50,21 @@ class PartWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.records = self.rows = self._checksum = 0
-        self._file: IO[bytes] = partial_path(path).open("wb", buffering=BUFFER_BYTES)
+        self._file: IO[bytes] = partial_path(path).open("wb")
+        self._held = bytearray()  # given away by the megabyte: every checksum and write lets go of the interpreter
 
     def add(self, record: Record) -> None:
         values = np.ascontiguousarray(record.values)
         described, shape = describe(record).encode(), " ".join([values.dtype.str, *map(str, values.shape)]).encode()
-        self._write(_LENGTHS.pack(len(described), len(shape), values.nbytes) + described + shape)
-        self._write(cast(Any, values.reshape(-1).view(np.uint8)).data)
+        self._held += _LENGTHS.pack(len(described), len(shape), values.nbytes) + described + shape
+        self._held += cast(Any, values.reshape(-1).view(np.uint8)).data
+        if len(self._held) >= BUFFER_BYTES:
+            self._give()
         self.records += 1
         self.rows += rows_of(record)
 
     def finish(self, first: Position, following: Position, sentences: int, tokens: int) -> Trailer:
+        self._give()
         trailer = Trailer(first, following, self.records, self.rows, sentences, tokens)
         encoded = json.dumps(asdict(trailer)).encode()
         self._file.write(encoded)
@@ -78,9 +82,10 @@ class PartWriter:
         finally:
             partial_path(self.path).unlink(missing_ok=True)
 
-    def _write(self, data: bytes | memoryview) -> None:
-        self._checksum = zlib.crc32(data, self._checksum)
-        self._file.write(data)
+    def _give(self) -> None:
+        self._checksum = zlib.crc32(self._held, self._checksum)
+        self._file.write(self._held)
+        self._held.clear()
 
 
 def read_part(path: Path, *, arrays: bool = True) -> Iterator[Record]:
