@@ -72,7 +72,8 @@ INLINE void NAMED(add_tile)(int rows, int64_t lanes, const Lane *a, int64_t row,
         for (int q = 0; q < 4; q++) s[r][q] = sums[r][q];
     for (int64_t k = 0; k < lanes; k++) {
         Floats w[4];
-        memcpy(w, b + k * PANEL, sizeof w);
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; q++) memcpy(w + q, b + k * PANEL + q * VL, sizeof w[q]); /* each into a register */
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
 #if BFLOAT16
