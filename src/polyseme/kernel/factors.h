@@ -63,33 +63,35 @@ static Factor *NAMED(zeros)(int64_t count) { return calloc((size_t)count, sizeof
 
 /* ---- a tile ---- */
 
-/* sums[r][q] += Σ a[r · row + k] · b[k][q] over so many lanes; rows is a constant wherever it is inlined. */
-INLINE void NAMED(add_tile)(int rows, int64_t lanes, const Lane *a, int64_t row, const Lane *b, Floats sums[][4]) {
+/* sums[r][q] += Σ a[r · row + k] · b[k][q] over so many lanes; rows and vectors are constants wherever it is inlined. */
+INLINE void NAMED(add_tile)(int rows, int vectors, int64_t lanes, const Lane *a, int64_t row, const Lane *b,
+                            Floats sums[][4]) {
     Floats s[TILE][4];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
-        for (int q = 0; q < 4; q++) s[r][q] = sums[r][q];
+        for (int q = 0; q < vectors; q++) s[r][q] = sums[r][q];
     for (int64_t k = 0; k < lanes; k++) {
         Floats w[4];
-        memcpy(w, b + k * PANEL, sizeof w);
+#pragma GCC unroll 4
+        for (int q = 0; q < vectors; q++) memcpy(w + q, b + k * PANEL + q * VL, sizeof w[q]); /* each into a register */
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
 #if BFLOAT16
             __m512bh pair = (__m512bh)_mm512_set1_epi32((int)a[r * row + k]);
 #pragma GCC unroll 4
-            for (int q = 0; q < 4; q++) s[r][q] = (Floats)_mm512_dpbf16_ps((__m512)s[r][q], pair, (__m512bh)w[q]);
+            for (int q = 0; q < vectors; q++) s[r][q] = (Floats)_mm512_dpbf16_ps((__m512)s[r][q], pair, (__m512bh)w[q]);
 #else
             Floats one = splat(a[r * row + k]);
 #pragma GCC unroll 4
-            for (int q = 0; q < 4; q++) s[r][q] = multiply_add(one, w[q], s[r][q]);
+            for (int q = 0; q < vectors; q++) s[r][q] = multiply_add(one, w[q], s[r][q]);
 #endif
         }
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
-        for (int q = 0; q < 4; q++) sums[r][q] = s[r][q];
+        for (int q = 0; q < vectors; q++) sums[r][q] = s[r][q];
 }
 
 /* The same of up to STRIP rows. */
@@ -103,7 +105,7 @@ static void NAMED(add_rows)(int64_t rows, int64_t lanes, const Factor *factors, 
     }
 #endif
     for (; rows > 0; rows -= TILE, a += TILE * row, sums += TILE)
-        FOR_ROWS(rows < TILE ? rows : TILE, NAMED(add_tile)(R, lanes, a, row, b, sums))
+        FOR_ROWS(rows < TILE ? rows : TILE, NAMED(add_tile)(R, 4, lanes, a, row, b, sums))
 }
 
 /* ---- packing ---- */

@@ -77,6 +77,8 @@ static float largest_of(Floats v) {
 #include "character_training.h"
 #include "lstm_training.h"
 #include "sampled_softmax.h"
+#include "odd_sizes.h"
+#include "cell_training.h"
 #undef BFLOAT16
 
 #ifdef __AVX512BF16__

@@ -7,8 +7,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.cells import run_gru
 from polyseme.nn.dropout import Dropout, keep_mask
-from polyseme.tasks.parts.gru_fused import run_together
 
 
 class BiRNN(nn.Module):
@@ -38,13 +38,13 @@ class BiRNN(nn.Module):
         y = x.transpose(0, 1)  # [N, B, width in]
         for number, (left, right) in enumerate(zip(self.from_left, self.from_right, strict=True)):
             y = self.dropout(y) if number else y
-            from_left, from_right = self.run(left, right, y, turn(y))
-            y = torch.cat([from_left, turn(from_right)], dim=2)  # [N, B, 2 hidden]
+            y = torch.cat([self.run(left, y), turn(self.run(right, turn(y)))], dim=2)  # [N, B, 2 hidden]
         return (y * turn.inside).transpose(0, 1)
 
-    def run(self, left: nn.Module, right: nn.Module, x: Tensor, turned: Tensor) -> tuple[Tensor, Tensor]:
-        """One layer in both directions: two [N, B, width] → two [N, B, hidden]"""
-        return left(x)[0], right(turned)[0]
+    def run(self, layer: nn.Module, x: Tensor) -> Tensor:
+        """One layer in one direction: [N, B, width] → [N, B, hidden]"""
+        y: Tensor = layer(x)[0]
+        return y
 
 
 class BiLSTM(BiRNN):
@@ -54,12 +54,9 @@ class BiLSTM(BiRNN):
 class BiGRU(BiRNN):
     kind = nn.GRU
 
-    def run(self, left: nn.Module, right: nn.Module, x: Tensor, turned: Tensor) -> tuple[Tensor, Tensor]:
-        """On a CPU, both directions take each step together; a GPU has a kernel for each layer."""
-        if x.device.type != "cpu":
-            return super().run(left, right, x, turned)
-        assert isinstance(left, nn.GRU) and isinstance(right, nn.GRU)
-        return run_together((left, right), (x, turned))
+    def run(self, layer: nn.Module, x: Tensor) -> Tensor:
+        assert isinstance(layer, nn.GRU)
+        return run_gru(layer, x)
 
 
 class Turn:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from polyseme.nn.cells import Cell, run_cells
 from polyseme.nn.dropout import keep_mask
+from polyseme.nn.training_kernel import training_kernel
 from polyseme.tasks.parts.encoders import Turn
 
 
@@ -34,19 +36,23 @@ class HighwayLSTM(nn.Module):
 
     def forward(self, x: Tensor, dropout: float = 0.0) -> Tensor:
         """[T, B, width] → [T, B, hidden]; ``dropout`` drops the same features of h at every step"""
+        kept = keep_mask(x.new_empty(x.shape[1], self.hidden), dropout if self.training else 0.0)  # [B, H]
+        if (kernel := training_kernel(x)) is not None:
+            return run_cells(kernel, Cell.HIGHWAY, x, self.input.weight, self.input.bias, self.state, kept)
+        return self.by_pytorch(x, kept)
+
+    def by_pytorch(self, x: Tensor, kept: Tensor) -> Tensor:
+        """The readable form; ``kept`` is what is kept of the states [B, H]"""
         size = self.hidden
         projected = self.input(x)  # [T, B, 6H]
         gates, carries = projected[..., : 5 * size].unbind(0), projected[..., 5 * size :].unbind(0)
-        h = c = x.new_zeros(x.shape[1], size)  # [B, H]
-        kept = keep_mask(h, dropout) if self.training and dropout else None
+        h = c = torch.zeros_like(kept)
         outputs = []
         for gate, carry in zip(gates, carries, strict=True):
             both = torch.addmm(gate, h, self.state)  # [B, 5H]
             i, f, o, r = torch.sigmoid(both[:, : 4 * size]).chunk(4, dim=1)
             c = i * torch.tanh(both[:, 4 * size :]) + f * c
-            h = torch.lerp(carry, o * torch.tanh(c), r)
-            if kept is not None:
-                h = h * kept
+            h = torch.lerp(carry, o * torch.tanh(c), r) * kept
             outputs.append(h)
         return torch.stack(outputs)
 
