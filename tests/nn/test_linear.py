@@ -61,3 +61,12 @@ def test_pytorch_does_the_work_elsewhere(monkeypatch: pytest.MonkeyPatch) -> Non
     layer(torch.randn(4, 3)).sum().backward()
     assert layer.weight.grad is not None
     assert product(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)).tolist() == [[4.0] * 4] * 2
+
+
+def test_a_matrix_with_gaps_is_kept_from_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Tensor:
+        raise AssertionError("oneDNN takes seconds for this")
+
+    monkeypatch.setattr(linear, "_ONEDNN", refuse)
+    a, b = torch.randn(5, 7), torch.randn(7, 6)[:, :4]
+    assert torch.equal(linear.product(a, b), a @ b)

@@ -18,10 +18,15 @@ _ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 
 def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """[I, K] · [K, J] + [J] → [I, J]"""
-    if _ONEDNN is None or not _takes(a) or 0 in (*a.shape, *b.shape):
+    if _ONEDNN is None or not _takes(a) or not _is_whole(b) or 0 in (*a.shape, *b.shape):
         return a @ b if bias is None else torch.addmm(bias, a, b)
     found: Tensor = _ONEDNN(a, b.t(), bias, "none", [], "")
     return found
+
+
+def _is_whole(b: Tensor) -> bool:
+    """Whether its rows or columns follow each other without a gap; with gaps, oneDNN is a thousand times as slow."""
+    return b.is_contiguous() or b.t().is_contiguous()
 
 
 def _takes(x: Tensor) -> bool:
