@@ -325,7 +325,7 @@ def test_resuming_does_not_replace_the_result_of_another_job(text: Path, suffix:
 def test_resuming_does_not_replace_a_file_that_is_no_result(text: Path, name: str, shard: Shard) -> None:
     out = text.with_name(name)
     out.write_text('{"note": "by hand"}\n')
-    with pytest.raises(JobError, match="already exists and .*; choose another name, or replace it with --overwrite"):
+    with pytest.raises(JobError, match=r"already exists and .*; choose another name, or replace it with --overwrite"):
         embed_files([text], out, tiny_elmo(), shard=shard, resume=True)
     assert out.read_text() == '{"note": "by hand"}\n'
     assert not parts_folder(out).exists()
