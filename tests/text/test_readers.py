@@ -265,7 +265,7 @@ def test_invalid_utf8_names_file_and_line(tmp_path: Path) -> None:
         ("a.csv", "text,text\n1,2\n", "occurs 2 times"),
         ("a.csv", "id,text\n1\n", "line 2 has 1 fields where its first line names 2"),
         ("a.csv", 'id,text\n1,"open\n', "is not CSV"),
-        ("a.csv", "", "there are: none"),
+        ("a.csv", "", "is empty; its first line should name its columns"),
         ("a.tsv", "id\ttext\n1\t2\t3\n", "line 2 has 3 fields"),
         ("a.parquet", b"PAR1 and nothing else", "is not a Parquet file"),
         ("a.conllu", "1\tA\nnonsense\n", "line 2 is not CoNLL-U"),
