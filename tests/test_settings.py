@@ -109,6 +109,8 @@ def test_a_change(change: str, expected: Plan) -> None:
         ("rate", "--set takes key=value, for example seed=1, but got 'rate'"),
         ("rate=fast", "optimizer.rate is 'fast', but should be a number"),
         ("optimizer.nam=5", "a plan has no 'optimizer.nam'; did you mean 'optimizer.name'?"),
+        ("dropuot=5", "a plan has no 'dropuot'; did you mean 'dropout'?"),
+        ("nam=5", "a plan has no 'nam'; did you mean 'optimizer.name'?"),
         ("accumulate=0", "accumulate is 0, but should be a whole number of at least 1"),
         ("colour=red", "a plan has no 'colour'; it has: seed, name, dropout"),
     ],

@@ -162,6 +162,10 @@ class Elmo:
         """The sentences of a text, each with its tokens and their offsets."""
         return self._preparation.split(text)
 
+    def warn_of_script(self, text: str) -> None:
+        """Warn once if the model has hardly seen the script of a text."""
+        self._preparation.warn_of_script(text)
+
     def part(self, tokens: Sequence[str]) -> PartedWords | None:
         """The units inside tokens that this model did not split, if it reads units smaller than words."""
         return self._preparation.part(tokens)

@@ -220,18 +220,18 @@ class Preparation:
         """A text, or a sentence already split into tokens, as the model reads it."""
         if isinstance(item, str) or not isinstance(item, Iterable):
             text = checked_text(item)
-            self._warn_of_script(text)
+            self.warn_of_script(text)
             split = self.split(text)
             sentences: list[Sequence[str]] = [sentence.tokens for sentence in split]
             return self._as_units(text, sentences, offset_array(sentence.offsets for sentence in split))
         tokens = checked_sentence(item)
-        self._warn_of_script(" ".join(tokens[:LETTERS]))
+        self.warn_of_script(" ".join(tokens[:LETTERS]))
         return self._as_units(" ".join(tokens), [tokens], joined_offsets(tokens))
 
     def part_all(self, sentences: Sequence[Sequence[str]]) -> list[PartedWords | None]:
         """`part` for each sentence, with the warning that `prepare` would give."""
         for tokens in sentences:
-            self._warn_of_script(" ".join(tokens[:LETTERS]))
+            self.warn_of_script(" ".join(tokens[:LETTERS]))
         return [self.part(tokens) for tokens in sentences]
 
     def split(self, text: str) -> list[Sentence]:
@@ -255,7 +255,7 @@ class Preparation:
     def _familiar(self) -> Familiar:
         return Familiar(self._words)
 
-    def _warn_of_script(self, text: str) -> None:
+    def warn_of_script(self, text: str) -> None:
         """Warn once if a text is in a script that the model has hardly seen."""
         if self._warned or not (script := self._familiar.stranger(text)):
             return

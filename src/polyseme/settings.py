@@ -156,8 +156,9 @@ def _refuse_unknown(hint: Any, values: Any, what: str, before: str = "") -> None
 
 
 def _no_such(name: str, known: Sequence[str], what: str) -> ConfigError:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-    meant = f"did you mean {near[0]!r}? " if near else ""
+    by_ending = {one.rpartition(".")[2]: one for one in known}  # "epoch" is near training.epochs
+    near = difflib.get_close_matches(name, [*known, *by_ending], n=1, cutoff=0.75)
+    meant = f"did you mean {by_ending.get(near[0], near[0])!r}? " if near else ""
     return ConfigError(f"{what} has no {name!r}; {meant}it has: {', '.join(known)}")
 
 

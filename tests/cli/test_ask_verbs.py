@@ -112,6 +112,9 @@ def test_score_as_json_and_of_tables_and_treebanks() -> None:
     Path("a.jsonl").write_text('{"body": "the cat"}\n{"body": "a dog"}\n')
     lines = polyseme("score", "a.jsonl", "--field", "body", "--model", "model", "--json").stdout.splitlines()
     assert [json.loads(line)["text"] for line in lines] == ["the cat", "a dog"]
+    Path("a.csv").write_text("nr,text\nx7,the cat\n")
+    (line,) = polyseme("score", "a.csv", "--id", "nr", "--model", "model", "--json").stdout.splitlines()
+    assert json.loads(line)["id"] == "x7"
     Path("b.conllu").write_text("# sent_id = x\n1\tthe\t_\n2\tcat\t_\n\n")
     (line,) = polyseme("score", "b.conllu", "--model", "model", "--json").stdout.splitlines()
     assert (json.loads(line)["id"], json.loads(line)["sentences"][0]["tokens"]) == ("x", ["the", "cat"])
@@ -164,6 +167,7 @@ def test_substitutes_as_lines_json_and_table(monkeypatch: pytest.MonkeyPatch) ->
         (["substitutes", MARKED, "--model", "vectors"], "polyseme finetune MODEL DIR --out RUN"),
         (["substitutes", "the cat", "--model", "model"], "no word is marked in 'the cat'"),
         (["substitutes", "[the] [cat]", "--model", "model"], "2 are marked: [the], [cat]"),
+        (["neighbours", "the cat"], "no word is marked in 'the cat'; put one in brackets"),
     ],
 )
 def test_failures_are_one_sentence_and_nothing_else(arguments: list[str], sentence: str) -> None:

@@ -90,6 +90,17 @@ def test_resuming_what_is_complete(text: Path) -> None:
     assert embed("text.txt", "--out", "vectors.npz", "--resume") == "vectors.npz is complete already\n"
 
 
+def test_words_that_do_not_occur_are_named_and_no_record_is_shown(text: Path) -> None:
+    said = embed("text.txt", "--out", "vectors.npz", "--words", "quokka")
+    assert said == "vectors.npz: 0 records; 'quokka' does not occur in the text\n"
+
+
+def test_resuming_keeps_what_another_job_wrote(text: Path) -> None:
+    embed("text.txt", "--out", "vectors.npz")
+    said = polyseme("embed", "text.txt", "--out", "vectors.npz", "--pool", "mean", "--resume", code=1).output
+    assert "vectors.npz was written by another job: " in said
+
+
 def test_language_and_kind_can_be_said(text: Path) -> None:
     text.write_text('{"body": "a-b c."}\n', encoding="utf-8")
     embed("text.txt", "--out", "vectors.npz", "--kind", "jsonl", "--field", "body", "--lang", "whitespace")

@@ -195,3 +195,8 @@ def test_on_80_columns_nothing_is_cut_off_and_a_flag_has_no_type(name: str) -> N
     assert max(map(len, shown.splitlines())) <= 80
     for word in re.findall(r"--[\w-]+…", shown):
         raise AssertionError(f"{name} shows {word}")
+
+
+def test_the_settings_of_a_task_have_an_example_of_their_own() -> None:
+    assert "training.rate=0.002" in polyseme("task", "train", "--help").stdout
+    assert "optimizer.rate=0.002" in polyseme("pretrain", "--help").stdout

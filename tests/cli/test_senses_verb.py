@@ -63,6 +63,7 @@ def test_a_word_that_is_not_there_is_refused_with_what_to_do(text: Path) -> None
     assert "expected a word" in polyseme("senses", " ", code=2).stderr
     assert "2 tokens, river bank; ask for one" in polyseme("senses", "river bank", "--in", str(text), code=1).stderr
     assert "'zyxw' does not occur in the small text" in polyseme("senses", "zyxw", code=1).stderr
+    assert "name a text of your own with --in, or try --model ko" in polyseme("senses", "은행", code=1).stderr
 
 
 def test_an_index_is_asked_too(tmp_path: Path) -> None:

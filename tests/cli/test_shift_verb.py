@@ -55,6 +55,8 @@ def test_words_from_a_file(texts: list[str]) -> None:
 
 def test_without_a_word_to_compare_nothing_is_kept(texts: list[str]) -> None:
     assert "no word could be compared" in polyseme(*texts[:-1], "boat", code=1).stderr
+    Path("empty.txt").touch()
+    assert "empty.txt is empty: it has no word" in polyseme("shift", texts[1], "empty.txt", *texts[3:-2], code=1).stderr
     assert "name words with --words" in polyseme(*texts[:-2], "--out", "out", code=1).stderr
     polyseme(*texts, "--out", "out", "--quiet")
 

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from helpers.command_line import polyseme, refusal, toy_model
 from helpers.toy_names import write_names
 from polyseme.cli.tag_output import tag_lines
+from polyseme.tasks.bundled_tasks import bundled_tasks
 
 
 @pytest.mark.slow
@@ -37,6 +38,17 @@ def test_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_not_in_the_box_says_what_to_do() -> None:
     assert "no task model xx/ner is bundled" in refusal("tag", "Ada left .", "--task", "ner", "--lang", "xx")
     assert "polyseme task train pos --data DIR --out RUN" in refusal("tag", "Ada .", "--task", "pos", "--lang", "xx")
+    unknown = refusal("tag", "Ada .", "--task", "foo", "--lang", "xx")
+    assert "foo is no task; the tasks are ner," in unknown and "task train foo" not in unknown
+
+
+@pytest.mark.skipif("en/ner" not in bundled_tasks(), reason="no task model is bundled")
+def test_a_file_of_the_task_is_not_taken_for_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("test.txt").write_text("Ada\tB-PER\nleft\tO\n.\tO\n\nBob\tB-PER\nsaw\tO\nRome\tB-LOC\n.\tO\n")
+    said = refusal("tag", "test.txt", "--task", "ner")
+    assert "test.txt is in the format of the task ner, not text; use polyseme task predict RUN FILE" in said
+    assert "B-PER" in polyseme("tag", "test.txt", "--task", "ner", "--kind", "txt").stdout
 
 
 def test_a_token_and_its_tag_stand_on_one_line_of_a_terminal() -> None:

@@ -149,3 +149,12 @@ def test_the_dump_of_a_vocabulary(tmp_path: Path) -> None:
     dump_token_embeddings(words, folder / "options.json", folder / "weights.hdf5", out)
     with h5py.File(out) as found, h5py.File(golden(f"{INFERENCE}/word_input") / "token_embeddings.hdf5") as expected:
         assert_same_as_golden(found["embedding"], expected["embedding"], "compat bilm")
+
+
+def test_what_needs_a_graph_names_its_replacement() -> None:
+    with pytest.raises(
+        ImportError, match=r"BidirectionalLanguageModel, which builds a TensorFlow graph; use elmo\.bilm"
+    ):
+        from polyseme.compat.bilm import BidirectionalLanguageModel  # noqa: F401
+    with pytest.raises(ImportError, match=r"weight_layers, which builds a TensorFlow graph; use .*ScalarMix"):
+        from polyseme.compat.bilm import weight_layers  # noqa: F401

@@ -15,6 +15,7 @@ import pytest
 from helpers.command_line import PATIENCE
 from helpers.tiny_models import tiny_elmo, tiny_model
 from polyseme.elmo import Elmo
+from polyseme.embed.description import Options
 from polyseme.embed.job import embed_files
 from polyseme.embed.parts import parts_folder
 from polyseme.embed.processes import embed_in_processes
@@ -66,7 +67,10 @@ def test_a_finished_job_is_not_done_again_and_a_file_is_kept(text: Path, whole: 
     assert embed_in_processes([text], out, load_tiny, processes=2, resume=True) is None
     with pytest.raises(JobError, match="exists"):
         embed_in_processes([text], out, load_tiny, processes=2)
+    with pytest.raises(JobError, match=r"written by another job: pool was none and is \"mean\""):
+        embed_in_processes([text], out, load_tiny, Options(pool="mean"), processes=2, resume=True)
     assert out.stat().st_mtime_ns == before
+    assert not parts_folder(out).exists()
     embed_in_processes([text], out, load_tiny, processes=2, overwrite=True)
     assert out.read_bytes() == whole
 

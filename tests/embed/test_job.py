@@ -301,10 +301,34 @@ def test_resuming_a_finished_job_does_nothing(text: Path) -> None:
     assert embed_files([text], out, tiny_elmo(), resume=True) is None
     assert out.stat().st_mtime_ns == before
     assert not parts_folder(out).exists()
-    embed_files([text], out, tiny_elmo(), Options(layers="top"), resume=True)  # another job: done anew
-    described = about(out)
-    assert described is not None
-    assert described["layers"] == "top"
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".npy", ".parquet"])
+def test_resuming_does_not_replace_the_result_of_another_job(text: Path, suffix: str) -> None:
+    out = text.with_name(f"out{suffix}")
+    embed_files([text], out, tiny_elmo(), Options(layers="all"))
+    before = out.read_bytes()
+    other = r'was written by another job: layers was "all" and is "top"; choose another name, or replace it with --over'
+    with pytest.raises(JobError, match=other):
+        embed_files([text], out, tiny_elmo(), Options(layers="top"), resume=True)
+    text.write_text("Hello .\n")
+    with pytest.raises(JobError, match=r'inputs\..*in\.txt was ".*" and is ".*"; choose another name'):
+        embed_files([text], out, tiny_elmo(), Options(layers="all"), resume=True)
+    assert out.read_bytes() == before
+    assert not parts_folder(out).exists()
+    embed_files([text], out, tiny_elmo(), Options(layers="top"), resume=True, overwrite=True)
+    assert (about(out) or {})["layers"] == "top"
+
+
+@pytest.mark.parametrize("name", ["notes.jsonl", "notes.h5", "notes.npz", "notes.npy", "notes.parquet"])
+@pytest.mark.parametrize("shard", [Shard(), Shard(1, 2)])
+def test_resuming_does_not_replace_a_file_that_is_no_result(text: Path, name: str, shard: Shard) -> None:
+    out = text.with_name(name)
+    out.write_text('{"note": "by hand"}\n')
+    with pytest.raises(JobError, match=r"already exists and .*; choose another name, or replace it with --overwrite"):
+        embed_files([text], out, tiny_elmo(), shard=shard, resume=True)
+    assert out.read_text() == '{"note": "by hand"}\n'
+    assert not parts_folder(out).exists()
 
 
 def test_an_old_result_stays_until_the_new_one_is_complete(text: Path) -> None:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from helpers.small_lms import COUNTS, WORDS, small_elmo, small_lm, spelled_out
 from polyseme.elmo import Elmo
 from polyseme.errors import ConfigError, InputError
-from polyseme.lm.lexicon import SMOOTHING, Direction, substitutes
+from polyseme.lm.lexicon import SMOOTHING, Direction, SeveralMarked, substitutes
 from polyseme.lm.places import Place, find_place
+from polyseme.prepared_text import UnfamiliarScript
 from polyseme.text.vocabulary import Vocabulary
 
 TEXT = "Here is your birthday [present]."
@@ -120,6 +121,13 @@ def test_first_and_last_word_can_be_replaced() -> None:
 def test_no_mark_or_several_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         substitutes(small_elmo(), text)
+
+
+def test_several_marked_words_and_a_strange_script_are_warned_of() -> None:
+    with pytest.warns(SeveralMarked, match=r"hold 2 units \(your, birthday\), .* for example \[your\]"):
+        substitutes(small_elmo(), "Here is [your birthday] present.")
+    with pytest.warns(UnfamiliarScript, match="Hangul"):
+        substitutes(small_elmo(), "선비는 [과거]를 보러 갔다.")
 
 
 def test_a_model_that_cannot_answer_says_why() -> None:

@@ -11,6 +11,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -217,6 +218,25 @@ def test_a_missing_file_is_reported_before_anything_is_read(tmp_path: Path) -> N
 def test_a_field_without_a_table_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no input is a table"):
         read_documents([write(tmp_path / "a.txt", "one")], field="body")
+    with pytest.raises(ConfigError, match="say with --kind what standard input holds"):
+        read_documents(["-"], field="body")
+    with pytest.raises(InputError, match="is a folder; give its files"):
+        read_documents([tmp_path], field="body")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_an_empty_table_is_called_empty_and_a_missing_column_names_its_option(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="is empty; its first line should name its columns"):
+        list(read_documents([write(tmp_path / name, "")], field="body"))
+    table = write(tmp_path / name, "body\none\n")
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("--field", {"field": "bodi"}),
+        ("--id", {"field": "body", "id": "nmbr"}),
+        ("--keep", {"field": "body", "keep": ["star"]}),
+    ]
+    for option, asked in wrong:
+        with pytest.raises(InputError, match=f"name one of them with {option}$"):
+            list(read_documents([table], **asked))
 
 
 def test_invalid_utf8_names_file_and_line(tmp_path: Path) -> None:
@@ -245,7 +265,7 @@ def test_invalid_utf8_names_file_and_line(tmp_path: Path) -> None:
         ("a.csv", "text,text\n1,2\n", "occurs 2 times"),
         ("a.csv", "id,text\n1\n", "line 2 has 1 fields where its first line names 2"),
         ("a.csv", 'id,text\n1,"open\n', "is not CSV"),
-        ("a.csv", "", "there are: none"),
+        ("a.csv", "", "is empty; its first line should name its columns"),
         ("a.tsv", "id\ttext\n1\t2\t3\n", "line 2 has 3 fields"),
         ("a.parquet", b"PAR1 and nothing else", "is not a Parquet file"),
         ("a.conllu", "1\tA\nnonsense\n", "line 2 is not CoNLL-U"),

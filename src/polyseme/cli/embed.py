@@ -17,6 +17,7 @@ from polyseme.cli.options import (
     CarriedState,
     Device,
     Field,
+    IdColumn,
     Kind,
     Lang,
     Model,
@@ -62,10 +63,7 @@ def embed(
         typer.Option(help="Only these words, upper or lower case, with their sentences.", metavar="WORD,WORD"),
     ] = None,
     field: Field = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option("--id", help="Column with the ids; by default 'id', if there is one.", metavar="COLUMN"),
-    ] = None,
+    id_column: IdColumn = None,
     keep: Annotated[
         str | None, typer.Option(help="Input columns to copy to the output.", metavar="COLUMN,COLUMN")
     ] = None,
@@ -212,7 +210,7 @@ def _run(
     if stats:
         _print_stats(elmo, last.tokens, time.monotonic() - began)
     if not quiet:
-        typer.echo(_outcome(summary, out, share), err=True)
+        typer.echo(_outcome(summary, out, share, options.words), err=True)
 
 
 def _run_in_processes(
@@ -235,7 +233,7 @@ def _run_in_processes(
             inputs, out, load_model, options, processes=processes, threads=threads, resume=resume, overwrite=overwrite
         )
     if not quiet:
-        typer.echo(_outcome(summary, out, Shard()), err=True)
+        typer.echo(_outcome(summary, out, Shard(), options.words), err=True)
 
 
 def _run_to_pipe(
@@ -248,13 +246,16 @@ def _run_to_pipe(
         typer.echo(f"wrote {_counted(count, 'record')}", err=True)
 
 
-def _outcome(summary: Summary | None, out: Path, share: Shard) -> str:
+def _outcome(summary: Summary | None, out: Path, share: Shard, words: tuple[str, ...]) -> str:
     if share.count > 1:
         return (
             f"share {share.index + 1} of {share.count} is done\nnext, when all are: polyseme embed --merge --out {out}"
         )
     if summary is None:
         return f"{out} is complete already"
+    if words and not summary.records:
+        occurs = "does not occur" if len(words) == 1 else "do not occur"
+        return f"{out}: 0 records; {', '.join(map(repr, words))} {occurs} in the text"
     return _written(summary, out)
 
 
@@ -263,7 +264,7 @@ def _written(summary: Summary, out: Path) -> str:
 
     records, tokens = _counted(summary.records, "record"), _counted(summary.tokens, "token")
     counts = f"{records} of {tokens}, {shown_size(summary.bytes)}"
-    return f"{out}: {counts}\n{_next(out)}"
+    return f"{out}: {counts}\n{_next(out)}" if summary.records else f"{out}: {counts}"
 
 
 def _next(out: Path) -> str:

@@ -58,11 +58,14 @@ def neighbours(
 
       polyseme neighbours corpus-index "He sat on the [bank] of the river ." --by sense -k 5 --json
     """
+    from polyseme.errors import InputError, quoted
+    from polyseme.prepared_text import read_target
+
     if len(given) > 2:
         raise typer.BadParameter("expected an index and a text; put the text in quotes", param_hint="TEXT")
     *folders, text = given
-    if not folders and "[" not in text:
-        raise typer.BadParameter(f"no word is in brackets in {text!r}", param_hint="TEXT")
+    if read_target(text)[1] is None:  # before a model is loaded
+        raise InputError(f'no word is marked in {quoted(text)}; put one in brackets: "Live in the [present]."')
     opened = _open(folders[0], model, options_file) if folders else _shipped(model or "en", options_file)
     found = opened.neighbours(text, by=by, layer=layer, k=k, same_word=same_word)
     if not found:

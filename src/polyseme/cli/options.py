@@ -47,6 +47,10 @@ MarkedText = Annotated[
     str, typer.Argument(help='A text with one word in brackets: "Live in the [present]."', metavar="TEXT")
 ]
 Field = Annotated[str | None, typer.Option(help="Field or column with the text; 'text' by default.")]
+IdColumn = Annotated[
+    str | None,
+    typer.Option("--id", help="Column with the ids; by default 'id', if there is one.", metavar="COLUMN"),
+]
 Kind = Annotated[str | None, typer.Option(help="Input format, if the file names do not show it: txt, jsonl, csv, …")]
 Lang = Annotated[
     str | None,
@@ -94,6 +98,10 @@ Changes = Annotated[
     typer.Option(
         "--set", help="Change one setting, such as optimizer.rate=0.002; may be repeated.", metavar="KEY=VALUE"
     ),
+]
+TaskChanges = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change one setting, such as training.rate=0.002; repeatable.", metavar="KEY=VALUE"),
 ]
 HeldOut = Annotated[Path | None, typer.Option(help="Held-out text; by default, the end of the corpus.", metavar="FILE")]
 RecipeName = Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from polyseme.cli import score_output
-from polyseme.cli.options import Field, Lang, Model, OptionsFile, State
+from polyseme.cli.options import Field, IdColumn, Lang, Model, OptionsFile, State
 from polyseme.cli.printing import on_terminal
 from polyseme.cli.score_output import Scored
 
@@ -42,6 +42,7 @@ def score(
     lang: Lang = None,
     state: State = None,
     field: Field = None,
+    id_column: IdColumn = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each text.")] = False,
 ) -> None:
     """Show how likely each word of a text is, given the words before it and given the words after it.
@@ -62,7 +63,7 @@ def score(
 
     if words + sentences + as_json > 1:
         raise ConfigError("--words, --sentences and --json exclude each other; give one of them")
-    items = _items(text, field)
+    items = _items(text, field, id_column)
     elmo = Elmo.from_pretrained(model, options=options_file, state=state, lang=lang)
     waiting: deque[str] = deque()
 
@@ -82,13 +83,13 @@ def score(
         (score_output.print_token_tables if on_terminal() else score_output.print_token_lines)(found)
 
 
-def _items(text: str, field: str | None) -> Iterator[tuple[str, Item]]:
-    """The texts to score, each with its line number or its own id."""
+def _items(text: str, field: str | None, id_column: str | None) -> Iterator[tuple[str, Item]]:
+    """The texts to score, each with its number or its own id."""
     from polyseme.text.readers import read_documents
 
-    if field is None and not names_a_file(text):
+    if field is None and id_column is None and not names_a_file(text):
         return iter([("0", text)])
-    documents = read_documents([text], field=field)
+    documents = read_documents([text], field=field, id=id_column)
     return (
         (document.id, item)
         for document in documents

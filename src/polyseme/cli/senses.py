@@ -81,14 +81,20 @@ def senses(
 def _find(elmo: Elmo, word: str, texts: list[str], kind: str | None, field: str | None) -> SenseMap:
     from polyseme.index.files import DESCRIPTION
     from polyseme.index.vector_index import Index
+    from polyseme.prepared_text import script_of
     from polyseme.senses.sense_map import SenseMap, map_in_files
     from polyseme.senses.shipped import needed_text
+    from polyseme.text.tokenization import language_code
 
     if len(texts) == 1 and (Path(texts[0]) / DESCRIPTION).exists():
         return SenseMap.of(elmo, word, Index.open(texts[0], elmo))
     if texts:
         return map_in_files(elmo, word, texts, kind=kind, field=field)
     called = "the small text that comes with polyseme; name a text of your own with --in"
+    scripts = {"HANGUL": "ko", "HAN": "zh"}
+    other = next((lang for letter in word if (lang := scripts.get(script_of(letter) or ""))), None)
+    if other is not None and other != language_code(elmo.lang):
+        called += f", or try --model {other}"
     return map_in_files(elmo, word, [needed_text(elmo.lang)], called=called)
 
 

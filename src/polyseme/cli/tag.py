@@ -62,6 +62,8 @@ def tag(
         lang = language_of("" if first is None else first.text or " ".join(chain(*(first.sentences or []))))
     tasks = bilm.load(*_names(task, lang))
     _refuse_others(tasks)
+    if kind is None:
+        _refuse_task_files(tasks, inputs)
     records: Iterable[dict[str, Any]] = tag_documents(tasks, documents)
     if html is not None:
         with replace_when_complete(html) as file:
@@ -98,6 +100,25 @@ def _names(task: str | None, lang: str) -> list[str]:
     if not wanted:
         raise typer.BadParameter("name a task: ner, pos, srl, or a run folder", param_hint="--task")
     return [name if "/" in name or Path(name, "run.json").exists() else f"{lang}/{name}" for name in wanted]
+
+
+def _refuse_task_files(tasks: list[Task], inputs: list[str]) -> None:
+    """A file with a token and its tag on each line is not a text: the tags would be tagged as words."""
+    from polyseme.cli.score import names_a_file
+    from polyseme.cli.task_inputs import begins_in_task_format
+    from polyseme.errors import ConfigError
+    from polyseme.text.readers import expand_inputs, kind_of
+
+    named = inputs if len(inputs) > 1 or names_a_file(inputs[0]) else []
+    for name in expand_inputs(named):
+        if not Path(name).is_file() or kind_of(name) != "txt":
+            continue
+        for task in tasks:
+            if begins_in_task_format(name, task):
+                raise ConfigError(
+                    f"{name} is in the format of the task {task.definition.name}, not text; use polyseme task predict "
+                    "RUN FILE, or --kind txt if its lines are texts"
+                )
 
 
 def _refuse_others(tasks: list[Task]) -> None:

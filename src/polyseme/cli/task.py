@@ -9,7 +9,6 @@ import typer
 
 from polyseme.cli.bars import resumable
 from polyseme.cli.options import (
-    Changes,
     Device,
     OptionsFile,
     Overwrite,
@@ -17,6 +16,7 @@ from polyseme.cli.options import (
     ResumeRun,
     RunFolder,
     State,
+    TaskChanges,
     TaskOptions,
     Threads,
     from_everywhere,
@@ -101,7 +101,7 @@ def train(
         Path | None,
         typer.Option(help="A TOML file with [network], [training], [inputs]; options override it.", metavar="FILE"),
     ] = None,
-    change: Changes = None,
+    change: TaskChanges = None,
     lenient: Lenient = False,
     skip_bad_lines: SkipBadLines = False,
     cache: Annotated[

@@ -45,12 +45,12 @@ def _kind_of(name: str, task: Task) -> str:
     if Path(name).is_dir():
         return "task"
     kind = KINDS.get(Path(without_compression(name)).suffix.lower(), "task")
-    if kind == "text" and Path(name).is_file() and _begins_in_task_format(name, task):  # a pipe is read only once
+    if kind == "text" and Path(name).is_file() and begins_in_task_format(name, task):  # a pipe is read only once
         return "task"
     return kind
 
 
-def _begins_in_task_format(name: str, task: Task) -> bool:
+def begins_in_task_format(name: str, task: Task) -> bool:
     """Whether the task could be trained on the first lines of a file; a file of one line is always a text."""
     from itertools import islice
     from tempfile import TemporaryDirectory

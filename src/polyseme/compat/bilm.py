@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,12 @@ from polyseme.jobs.atomic import partial_path, put_in_place
 from polyseme.text.characters import ByteScheme
 from polyseme.text.lines import read_lines
 from polyseme.text.vocabulary import BEGIN, END, UNKNOWN, Vocabulary
+
+#: What bilm-tf has and polyseme does not, with what replaces it.
+_REPLACED = {
+    "BidirectionalLanguageModel": "elmo.bilm(elmo.ids(sentences)).layers, with elmo = Elmo.from_pretrained(weights)",
+    "weight_layers": "polyseme.nn.mix.ScalarMix, which learns the same weights in PyTorch",
+}
 
 Ids = npt.NDArray[np.int32]
 
@@ -92,3 +99,9 @@ def _load(vocab_file: str | Path, options_file: str | Path, weight_file: str | P
     vocabulary = read_vocabulary(Path(vocab_file))
     stored = load(weight_file, options=options_file)
     return replace(stored, indexer=tf_indexer(stored.config, vocabulary), vocabulary=vocabulary), vocabulary
+
+
+def __getattr__(name: str) -> Any:
+    if name in _REPLACED:
+        raise ImportError(f"polyseme.compat.bilm has no {name}, which builds a TensorFlow graph; use {_REPLACED[name]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

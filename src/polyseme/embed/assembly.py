@@ -8,9 +8,11 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from polyseme.embed.description import Description, Shard
 from polyseme.embed.parts import (
@@ -78,6 +80,25 @@ def is_result_of(out: Path, description: Description) -> bool:
         return out.is_file() and (about(out) or {}).get("job") == description.about()["job"]
     except InputError:
         return False
+
+
+def refuse_result_of_another(out: Path, description: Description) -> None:
+    """JobError if ``out`` is there, which this job did not write; it names what another job had different."""
+    remedy = "choose another name, or replace it with --overwrite"
+    found = None
+    with suppress(InputError):
+        found = about(out) if out.is_file() else None
+    if found is not None and "job" in found:
+        what, free = f"{out} was written by another job", ("job", "documents", "characters")
+        refuse_other(_by_input(found), _by_input(description.about()), what=what, remedy=remedy, free=free)
+    if out.exists() or out.is_symlink():
+        unknown = "and does not say which job wrote it" if out.suffix == ".jsonl" else "and was not written by this job"
+        raise JobError(f"{out} already exists {unknown}; {remedy}")
+
+
+def _by_input(told: dict[str, Any]) -> dict[str, Any]:
+    """What a file says of its job, with the hash of each input by its name, so that a difference names the file."""
+    return {**told, "inputs": {one["name"]: one["sha256"] for one in told.get("inputs", ())}}
 
 
 def _find_shards(folder: Path) -> tuple[list[Path], Description]:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyseme.embed.assembly import Summary, assemble, is_result_of
+from polyseme.embed.assembly import Summary, assemble, is_result_of, refuse_result_of_another
 from polyseme.embed.beside import FileBeside
 from polyseme.embed.compute import KEPT_TOKENS, Done, WindowLimits, compute_parts, keep_all_or_nothing, repair_parts
 from polyseme.embed.description import Description, Options, Shard, Survey, size_of, survey
@@ -69,7 +69,7 @@ def embed_files(
 
     Gives what the file holds; None where other shares are still to come (then `assemble` makes the file), or where
     ``resume`` finds it finished. Raises JobError if an unfinished job is there and ``resume`` is not set, or if it was
-    another job; or if ``out`` is there, and neither ``resume`` nor ``overwrite`` is set.
+    another job; or if ``out`` is there and is not the result of this job, unless ``overwrite`` is set.
     """
     out, options, shard = Path(out), (options or Options()).for_model(elmo), shard or Shard()
     output_format(out)
@@ -95,7 +95,10 @@ def embed_files(
                 refuse_existing(out)
             files = _keep_standard_input(sources, folder, resume=resume)
             description = settle(files, elmo, options, shard.count, folder / DESCRIPTION)
-            finished = resume and _is_finished(out, description, folder)
+            begun = (folder / DESCRIPTION).exists()
+            finished = resume and not begun and is_result_of(out, description)
+            if not (begun or finished or overwrite):
+                refuse_result_of_another(out, description)
             if not finished:
                 write_manifest(folder / DESCRIPTION, description)
                 summary = _compute(files, elmo, description, shard, out, limits, progress)
@@ -175,18 +178,18 @@ def settle(files: dict[str, str], elmo: Elmo, options: Options, shards: int, pat
     return description
 
 
-def is_finished(inputs: Sequence[str | Path], out: Path, elmo: Elmo, options: Options) -> bool:
-    """Whether ``out`` is there as the result of this job, whoever did it, and no part of it is left."""
-    if not out.is_file():
+def is_finished(
+    inputs: Sequence[str | Path], out: Path, elmo: Elmo, options: Options, *, overwrite: bool = False
+) -> bool:
+    """Whether ``out`` is the result of this job, of which no part is left; JobError if another one wrote it."""
+    if not out.exists():
         return False
     files = {source: source for source in expand_inputs(inputs)}
     description = settle(files, elmo, options.for_model(elmo), 1, parts_folder(out) / DESCRIPTION)
-    return is_result_of(out, description)
-
-
-def _is_finished(out: Path, description: Description, folder: Path) -> bool:
-    """Whether ``out`` is the result of this very job, and no part of it waits to be put together."""
-    return not (folder / DESCRIPTION).exists() and is_result_of(out, description)
+    finished = is_result_of(out, description)
+    if not (finished or overwrite):
+        refuse_result_of_another(out, description)
+    return finished
 
 
 def _compute(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from polyseme.embed.assembly import Summary, assemble
 from polyseme.embed.description import Options, Shard
 from polyseme.embed.job import embed_files, is_finished, refuse_unfinished
-from polyseme.embed.parts import parts_folder
+from polyseme.embed.parts import DESCRIPTION, parts_folder
 from polyseme.engine.pool import check_threads
 from polyseme.errors import ConfigError, JobError
 from polyseme.jobs.atomic import refuse_existing
@@ -60,7 +60,8 @@ def embed_in_processes(
     if not resume and not overwrite:
         refuse_existing(out)
     each = max(1, check_threads(threads) // processes)
-    if resume and not parts_folder(out).exists() and is_finished(inputs, out, load_model(each), options):
+    begun = any(parts_folder(out).glob(f"*/{DESCRIPTION}"))
+    if resume and not begun and is_finished(inputs, out, load_model(each), options, overwrite=overwrite):
         return None
     counts: Any = get_context("spawn").RawArray("q", 3 * processes)  # done, total and tokens of each process
     shares = [_Share([str(one) for one in inputs], out, options, index, processes) for index in range(processes)]

@@ -15,6 +15,7 @@ that reach it have to be examined again.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,6 +69,10 @@ class LogProbabilities:
 
     def __getitem__(self, places: slice) -> LogProbabilities:
         return LogProbabilities(self.forward[places], None if self.backward is None else self.backward[places])
+
+
+class SeveralMarked(UserWarning):
+    """A place of several words or morphemes, where one word would replace them all."""
 
 
 class Lexicon:
@@ -256,6 +261,15 @@ def substitutes(
     lexicon = elmo.lexicon
     _check(elmo, direction, k)
     place = find_place(elmo, text)
+    elmo.warn_of_script(text)
+    if place.word is None:
+        marked = place.tokens[place.begin : place.end]
+        warnings.warn(
+            f"the brackets hold {len(marked)} units ({', '.join(marked)}), and one word is put in their place; "
+            f"mark one of them, for example [{marked[0]}]",
+            SeveralMarked,
+            stacklevel=2,
+        )
     without = place.word if exclude_original else None
     return lexicon.likeliest(lexicon.log_probabilities([place]), k, direction, without)
 

@@ -169,6 +169,9 @@ def _choose(elmo: Elmo, description: ShiftDescription, before: str | Path, after
     if description.words:
         return {"words": list(description.words)}
     counts = [count_words(elmo, text, kind=description.kind, field=description.field) for text in (before, after)]
+    for text, count in zip((before, after), counts, strict=True):
+        if not count:
+            raise InputError(f"{text} is empty: it has no word to compare")
     return {"words": choose_words(counts[0], counts[1], description.most_words)}
 
 

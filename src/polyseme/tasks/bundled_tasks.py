@@ -30,9 +30,11 @@ def find_run(name: str | Path) -> Path:
     if path.exists() or not isinstance(name, str) or not _NAME.fullmatch(name):
         return path
     if name not in (there := bundled_tasks()):
+        from polyseme.tasks.definition import task_names
+
         task = name.partition("/")[2]
-        raise FormatError(
-            f"no task model {name} is bundled ({', '.join(there) or 'there are none yet'}); train one with "
-            f"`polyseme task train {task} --data DIR --out RUN`, then use RUN instead"
-        )
+        remedy = f"train one with `polyseme task train {task} --data DIR --out RUN`, then use RUN instead"
+        if task not in task_names():
+            remedy = f"{task} is no task; the tasks are {', '.join(task_names())}"
+        raise FormatError(f"no task model {name} is bundled ({', '.join(there) or 'there are none yet'}); {remedy}")
     return bundled_tasks_folder() / name

@@ -77,9 +77,15 @@ def read_documents(
         inputs = [inputs]
     sources = expand_inputs(inputs)
     kinds = [kind_of(source, kind) for source in sources]
+    for source in sources:
+        if Path(source).is_dir():
+            raise InputError(f"{source} is a folder; give its files, for example {Path(source) / '*.txt'}")
     named = [*([field] if field is not None else []), *([id] if id is not None else []), *keep]
     if named and not any(kind in _WITH_FIELDS for kind in kinds):
-        raise ConfigError(f"the field {named[0]!r} was given, but no input is a table ({', '.join(_WITH_FIELDS)})")
+        hint = "; say with --kind what standard input holds" if STDIN in sources and kind is None else ""
+        raise ConfigError(
+            f"the field {named[0]!r} was given, but no input is a table ({', '.join(_WITH_FIELDS)}){hint}"
+        )
     return _read_all(list(zip(sources, kinds, strict=True)), Columns(field or "text", id, tuple(keep)), unit)
 
 

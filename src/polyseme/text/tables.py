@@ -53,7 +53,7 @@ def read_jsonl(stream: io.BufferedReader, source: str, columns: Columns) -> Iter
         except (ValueError, RecursionError) as error:
             raise InputError(f"{place} is not JSON ({error}); expected one JSON object per line") from None
         named = columns.id or (ID if isinstance(record, dict) and ID in record else None)
-        yield _row(columns, named, number, place, partial(_descend, record, place))
+        yield _row(columns, named, number, place, partial(_descend, record, place, columns))
 
 
 def read_csv(stream: io.BufferedReader, source: str, columns: Columns) -> Iterator[Row]:
@@ -95,7 +95,7 @@ def _parquet_records(
 ) -> Iterator[dict[str, Any]]:
     """The wanted columns of every record, by their names."""
     names = list(dict.fromkeys([columns.text, *([named] if named else []), *columns.keep]))
-    paths = {name: _parquet_path(pyarrow, table.schema_arrow, source, name) for name in names}
+    paths = {name: _parquet_path(pyarrow, table.schema_arrow, source, name, columns) for name in names}
     _, kind = paths[columns.text]
     if not pyarrow.types.is_string(kind) and not pyarrow.types.is_large_string(kind):
         message = f"{source}: the column {columns.text!r} holds {kind} where text was expected; name another one"
@@ -111,14 +111,14 @@ def _parquet_records(
             yield dict(zip(names, record, strict=True))
 
 
-def _parquet_path(pyarrow: Any, schema: Any, source: str, field: str) -> tuple[list[str], Any]:
+def _parquet_path(pyarrow: Any, schema: Any, source: str, field: str, columns: Columns) -> tuple[list[str], Any]:
     """A column's name, part by part, and its type."""
     column = schema
     path = [field] if field in schema.names else field.split(".")
     for name in path:
         names = [child.name for child in column] if column is schema or pyarrow.types.is_struct(column) else []
         if name not in names:
-            raise _missing(field, names, source)
+            raise _missing(field, names, source, columns)
         column = column.field(name).type
     return path, column
 
@@ -126,10 +126,12 @@ def _parquet_path(pyarrow: Any, schema: Any, source: str, field: str) -> tuple[l
 def _rows(rows: Iterator[tuple[int, list[str]]], source: str, columns: Columns) -> Iterator[Row]:
     """Rows of CSV and TSV, given with the number of their last line."""
     _, names = next(rows, (0, []))
+    if not names:
+        raise InputError(f"{source} is empty; its first line should name its columns")
     named = columns.id or (ID if names.count(ID) == 1 else None)
     for wanted in (columns.text, *([named] if named else []), *columns.keep):
         if names.count(wanted) != 1:
-            raise _missing(wanted, names, source)
+            raise _missing(wanted, names, source, columns)
     for number, (line, row) in enumerate(rows):
         if len(row) != len(names):
             raise InputError(
@@ -157,13 +159,13 @@ def plain_value(value: Any) -> Any:
     return str(value)
 
 
-def _descend(record: Any, place: str, field: str) -> Any:
+def _descend(record: Any, place: str, columns: Columns, field: str) -> Any:
     value = record
     for name in [field] if isinstance(record, dict) and field in record else field.split("."):
         if not isinstance(value, dict):
             raise InputError(f"{place} holds {_kind(value)} where an object with the field {field!r} was expected")
         if name not in value:
-            raise _missing(field, list(value), place)
+            raise _missing(field, list(value), place, columns)
         value = value[name]
     return value
 
@@ -187,11 +189,14 @@ def _kind(value: Any) -> str:
     return kinds.get(type(value), "null")
 
 
-def _missing(field: str, names: list[str], place: str) -> InputError:
+def _missing(field: str, names: list[str], place: str, columns: Columns) -> InputError:
+    option = "--field" if field == columns.text else "--keep" if field in columns.keep else "--id"
     if names.count(field) > 1:
-        return InputError(f"{place}: the field {field!r} occurs {names.count(field)} times; name another one")
+        return InputError(
+            f"{place}: the field {field!r} occurs {names.count(field)} times; name another one with {option}"
+        )
     there = ", ".join(repr(name) for name in names[:20]) or "none"
-    return InputError(f"{place}: there is no field {field!r}; there are: {there}; name one of them")
+    return InputError(f"{place}: there is no field {field!r}; there are: {there}; name one of them with {option}")
 
 
 def _pyarrow() -> tuple[Any, Any]:
