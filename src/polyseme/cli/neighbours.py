@@ -114,8 +114,7 @@ def _told(neighbour: Neighbour) -> dict[str, object]:
 def _print_table(found: list[Neighbour]) -> None:
     from rich.markup import escape
 
-    table = new_table("similarity", "sentence", "where", left=("sentence",))
-    table.columns[1].no_wrap = False
+    table = new_table("similarity", "sentence", "where", left=("sentence", "where"))
     for one in found:
         table.add_row(
             f"{one.similarity:.3f}", word_in_text(one.text, one.span), escape(f"{Path(one.source).name} {one.document}")
