@@ -6,9 +6,10 @@ asked, so that whoever keeps to the description is not refused for a field.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from polyseme import __version__
+from polyseme.senses.uses import Readout
 from polyseme.serve.api import MOST_WORDS
 from polyseme.serve.limits import Limits
 from polyseme.serve.listening import Listening
@@ -142,11 +143,16 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
             ),
         ),
         "/similarity": (
-            "The cosine of two words or texts, layer by layer.",
-            record("first second", **named, first=TEXT, second=TEXT, **weights, grid=FLAG),
+            "The cosine of two words or texts, layer by layer; or how alike two words are by their contexts.",
             record(
-                "model cosines mix", model=TEXT, cosines=listed(NUMBER), mix=NUMBER, first=record(**split),
-                second=record(**split), grids=listed(points), mix_grid=points,
+                "first second", **named, first=TEXT, second=TEXT, **weights, grid=FLAG, by={"enum": [*get_args(Readout)]}
+            ),
+            either(
+                record(
+                    "model cosines mix", model=TEXT, cosines=listed(NUMBER), mix=NUMBER, first=record(**split),
+                    second=record(**split), grids=listed(points), mix_grid=points,
+                ),
+                record("model by similarity", model=TEXT, by=TEXT, similarity=NUMBER),
             ),
         ),
         "/senses": (
