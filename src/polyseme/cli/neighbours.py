@@ -43,7 +43,13 @@ def neighbours(
             "you set --by or --layer.",
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model that made the index, if it cannot be found.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The model that made the index, if it cannot be found. Without an index: a model, and with it the "
+            "language of the text that comes with polyseme; en by default."
+        ),
+    ] = None,
     options_file: OptionsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:

@@ -146,7 +146,8 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
         "/similarity": (
             "The cosine of two words or texts, layer by layer; or how alike two words are by their contexts.",
             record(
-                "first second", **named, first=TEXT, second=TEXT, **weights, grid=FLAG, by={"enum": [*get_args(Readout)]}
+                "first second", **named, first=TEXT, second=TEXT, **weights, grid=FLAG,
+                by={"enum": [*get_args(Readout)]},
             ),
             either(
                 record(
