@@ -1,4 +1,4 @@
-"""Where the lines of the package went: then (version 0.1) and now, by what they are for.
+"""Where the lines of the package went: then (an earlier prototype) and now, by what they are for.
 
     python benchmarks/account.py [--before COMMIT]
 
@@ -153,7 +153,7 @@ def idea_of(name: str) -> str:
 def write_page(result: dict[str, dict[str, list[int]]]) -> None:
     text = "\n\n".join(
         (
-            f"Lines of Python in `src/polyseme`, at commit {result['before']} (version 0.1) and now.",
+            f"Lines of Python in `src/polyseme`, at commit {result['before']} (an earlier prototype) and now.",
             compared("what existed then", result["old"]),
             compared("new since then", result["new"]),
             compared("folder", result["folders"]),

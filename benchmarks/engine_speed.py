@@ -133,7 +133,8 @@ def write_page(whole: dict[str, Any]) -> None:
         for name, by in rates.items():
             cells = [f"{rate:,} ({rate / base[call]:.2f}×)" for call, rate in by.items()]
             speed.append([result["model"], name, *cells])
-    about = f"{whole['machine']['processor']}, one core, CPU time, medians; before: commit {whole['before']}."
+    about = f"{whole['machine']['processor']}, one core, CPU time, medians; all words already in the cache; "
+    about += f"before: commit {whole['before']}."
     head = ["model", "engine", *(f"{call} a call" for call in CALLS)]
     fill_in(
         "engine.md",

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from disk import megabytes
 from pages import fill_in, table
 
 ROOT = Path(__file__).parents[1]
@@ -101,11 +102,10 @@ def tried(name: str, wheel: Path, folder: Path) -> dict[str, Any]:
         text=True,
     )
     versions = {one["name"].lower(): one["version"] for one in json.loads(listed.stdout)}
-    size = sum(path.stat().st_size for path in (folder / "venv").rglob("*") if path.is_file() and not path.is_symlink())
     return {
         "versions": {package: versions[package] for package in trial.packages},
         "torch": versions.get("torch"),
-        "megabytes": round(size / 1e6),
+        "megabytes": megabytes(folder / "venv"),
         "said": run.stdout.strip(),
     }
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from disk import megabytes
 from pages import fill_in, table
 
 ROOT = Path(__file__).parents[1]
@@ -87,10 +88,6 @@ def install(source: Path, folder: Path) -> dict[str, Any]:
 def torch_pin() -> str:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     return next(line for line in lines if line.startswith("torch=="))
-
-
-def megabytes(folder: Path) -> int:
-    return round(sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6)
 
 
 def first_vector(folder: Path) -> dict[str, float]:

@@ -1,9 +1,9 @@
-"""The bundled models compared with those of version 0.1, on the same sets, for docs/models.md.
+"""The bundled models compared with those of an earlier prototype (7d4ffb5), on the same sets, for docs/models.md.
 
     python benchmarks/models_compared.py            the table, from the result files
     python benchmarks/models_compared.py --keep     save the current figures as results/models-0.1.json
 
-The second was run once, with the models of version 0.1.
+The second was run once, with the models of that commit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ READOUTS = ("place", "substitutes", "sense")
 #: Name of a figure → its format.
 FIGURES = {
     "tokens seen": "{:,.0f}",
-    "unknown": "{:.1%}",
     "probe, best layer": "{:.1%}",
     "word senses, ALL, top layer": "{:.1%}",
     "senses, top layer": "{:.3f}",
@@ -38,7 +37,7 @@ def figures(lang: str, results: Path = RESULTS) -> Figures:
     if "perplexity" in parts:
         for name, one in parts["perplexity"]["files"].items():
             found[f"bits per byte, {name.split('.')[0]}"] = one["bits_per_byte"]
-            found["unknown"] = max(found.get("unknown", 0.0), one["unknown_rate"])
+            found[f"unknown words, {name.split('.')[0]}"] = one["unknown_rate"]
     probes = [part for name, part in parts.items() if name.startswith("pos-") and part["layers"]["test"]]
     if probes:
         found["probe, best layer"] = max(probes[0]["layers"]["test"])
@@ -55,17 +54,18 @@ def sense_figures(lang: str, layers: int, results: Path) -> Figures:
 
 
 def compared_table(before: dict[str, Figures], now: dict[str, Figures]) -> str:
-    """A row for each figure of each language: version 0.1, and now."""
+    """A row for each figure of each language: the earlier prototype, and now."""
     rows = [
         (LANGUAGES[lang], name, *(written(name, one.get(name)) for one in (before.get(lang, {}), found)))
         for lang, found in now.items()
         for name in found
     ]
-    return table(("model", "figure", "version 0.1", "now"), rows)
+    return table(("model", "figure", "earlier prototype", "now"), rows)
 
 
 def written(name: str, value: float | None) -> str:
-    return "–" if value is None else FIGURES.get(name, "{:.3f}").format(value)
+    form = "{:.1%}" if name.startswith("unknown words") else FIGURES.get(name, "{:.3f}")
+    return "–" if value is None else form.format(value)
 
 
 def write_comparison() -> None:

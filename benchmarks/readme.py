@@ -22,15 +22,17 @@ def figures() -> str:
     rows = [
         [
             f"{quick['float32'][batch]:,} tokens a second, {quick['int8'][batch]:,} in int8",
-            f"the `small` release, one core ({speed['machine']['processor']}): [the engine](docs/engine.md)",
+            f"the `small` release, all words already in the cache, one core ({speed['machine']['processor']}): "
+            "[the engine](docs/engine.md)",
         ],
         [
             "within 1e-5 of the original programs",
             "recorded outputs of bilm-tf, AllenNLP and others: [what is promised](docs/guarantees.md)",
         ],
         [
-            f"{install['install_megabytes']} MB, {install['first_vector_seconds']:.2f} CPU s to the first vector",
-            "with three bundled models: [what a plain install takes](docs/engine.md)",
+            f"{install['install_megabytes']} MB on disk, {install['first_vector_megabytes']:.0f} MB in memory, "
+            f"{install['first_vector_seconds']:.2f} CPU s to the first vector",
+            "three models installed, `en` loaded: [what a plain install takes](docs/engine.md)",
         ],
     ]
     return table(["measured", "how"], rows)

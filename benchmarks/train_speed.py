@@ -1,9 +1,9 @@
-"""The speed of training `compact`, compared with version 0.1: tokens per second on one core and on two, in turns.
+"""The speed of training `compact`, compared with an earlier prototype: tokens per second on one core and on two.
 
     python benchmarks/train_speed.py [--steps 4] [--rounds 4] [--before COMMIT]
 
 Each version is a separate process with the same text, batches of 64 × 20 positions and 2,048 negatives; the code of
-version 0.1 is checked out beside the other things that benchmarks keep. Time is CPU time on one core and wall time on
+the prototype is checked out beside the other things that benchmarks keep. Time is CPU time on one core and wall time on
 two. Results: results/train_speed.json, and a table in docs/training.md.
 """
 
@@ -101,7 +101,7 @@ def write_page(result: dict[str, Any]) -> None:
         before, now = (median(result["rates"][name][cores]) for name in ("before", "now"))
         ratios = [b / a for a, b in zip(*(result["rates"][name][cores] for name in ("before", "now")), strict=True)]
         rows.append([cores, f"{before:,.0f}", f"{now:,.0f}", f"{median(ratios):.2f}×"])
-    head = ["cores", "version 0.1, tokens/s", "now, tokens/s", "ratio, median of the rounds"]
+    head = ["cores", "earlier prototype, tokens/s", "now, tokens/s", "ratio, median of the rounds"]
     fill_in("training.md", "versions", table(head, rows))
 
 
@@ -109,7 +109,7 @@ def main() -> None:
     from embed_job import SHARD, write_tokens
     from engine_speed import BEFORE, check_out
 
-    parser = argparse.ArgumentParser(description="Training compared with version 0.1.")
+    parser = argparse.ArgumentParser(description="Training compared with an earlier prototype.")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--before", default=BEFORE, metavar="COMMIT")

@@ -25,7 +25,7 @@ HELP = """\
 │ --help     -h        Show this message and exit.                             │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Use a model ────────────────────────────────────────────────────────────────╮
-│ demo         Show on one screen what polyseme does: vectors, word senses,    │
+│ demo         Show what polyseme does: vectors, word senses,    │
 │              how well it works, what to try next.                            │
 │ embed        Turn text files of any size into vectors. An interrupted job    │
 │              continues with --resume.                                        │

@@ -130,3 +130,13 @@ def test_a_model_that_cannot_be_had_is_one_sentence() -> None:
 def test_the_examples_run() -> None:
     for example in re.findall(r"polyseme (.*)", help_and_examples(pull)[1]):
         assert Path(polyseme(*shlex.split(example)).stdout.strip()).is_dir()
+
+
+@pytest.mark.usefixtures("home")
+def test_a_narrow_terminal_shows_where_a_model_is_and_its_title(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyseme.cli.models.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    head, *rows = polyseme("models").stdout.splitlines()
+    assert head.split() == ["name", "lang", "size", "from", "what", "it", "is"]
+    assert max(map(len, [head, *rows])) < 80
+    assert "bundled" in rows[0]

@@ -90,3 +90,11 @@ def test_a_place_of_several_tokens(model: ServedModel) -> None:
     found = model.lexicon.log_probabilities([Place(tokens, 4, 6)])
     words = [one.word for one in model.lexicon.likeliest(found, 5, "both")]
     assert words == [one.word for one in model.elmo.substitutes("They fished from the [far bank].", k=5)]
+
+
+def test_the_page_has_the_same_side_up_as_the_picture() -> None:
+    from polyseme.senses.sense_page import _fitted
+
+    points = np.array([[0.0, 0.0], [1.0, 1.0]], np.float32)
+    (_, low), (_, high) = _fitted(points).tolist()
+    assert high < low  # SVG counts downwards

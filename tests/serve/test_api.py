@@ -128,6 +128,22 @@ def test_similarity_of_marked_words_is_that_of_the_library(server: Client, elmo:
     assert "grids" not in answer.json
 
 
+@pytest.mark.parametrize("by", ["place", "sentence", "substitutes", "sense"])
+def test_similarity_by_context_is_that_of_the_library(server: Client, elmo: Elmo, by: Any) -> None:
+    second = "I have some money in the [bank]."
+    answer = server.post("/similarity", first=MARKED, second=second, by=by).json
+    expected = elmo.similarity(MARKED, second, by=by)
+    assert answer == {"model": "en", "by": by, "similarity": pytest.approx(expected, abs=1e-5)}
+
+
+def test_similarity_by_context_needs_two_marked_words_and_no_layers(server: Client) -> None:
+    unmarked = server.post("/similarity", first=MARKED, second="no word is marked", by="sense")
+    assert unmarked.status == 422 and "brackets" in unmarked.error
+    for more in ({"grid": True}, {"mix": [1, 1, 1]}):
+        refused = server.post("/similarity", first=MARKED, second=MARKED, by="sense", **more)
+        assert refused.status == 422 and "no grid and no mix" in refused.error
+
+
 def test_a_grid_compares_every_word_with_every_word(server: Client, elmo: Elmo) -> None:
     first, second = "They fished.", "A bank lends money."
     answer = server.post("/similarity", first=first, second=second, grid=True).json
@@ -162,6 +178,17 @@ def test_neighbours_by_a_mix_are_the_nearest_of_all_words(server: Client, elmo: 
 
 def _mixed(layers: np.ndarray, weights: list[float]) -> np.ndarray:
     return np.tensordot(weights, layers, axes=1)
+
+
+@pytest.mark.parametrize("text", [MARKED, "A [zebra] fished."])
+def test_neighbours_have_the_defaults_of_the_library(server: Client, models: Models, text: str) -> None:
+    """By sense among uses of a word that the index has, else by the top layer among all words."""
+    index = models.find("en").index
+    assert index is not None
+    found = server.post("/neighbours", text=text, k=5).json["neighbours"]
+    expected = index.neighbours(text, k=5)
+    assert [one["text"] for one in found] == [one.text for one in expected]
+    assert [one["similarity"] for one in found] == pytest.approx([one.similarity for one in expected], abs=1e-3)
 
 
 def test_a_sentence_of_the_index_is_not_its_own_neighbour(server: Client) -> None:

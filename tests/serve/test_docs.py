@@ -7,14 +7,20 @@ import json
 import re
 from typing import Any
 
+import pytest
+
 from helpers.paths import ROOT
-from helpers.running_server import Client
+from helpers.running_server import Client, running
 from polyseme.formats.detect import load
 from polyseme.formats.releases.known import bundled_models
 from polyseme.sentence_reader import card_language
 from polyseme.serve.api import QUESTIONS
 from polyseme.serve.limits import Limits
+from polyseme.serve.served import load_models
 from polyseme.text.tokenization import language_code
+
+#: The path, the request and the answer of an example on the page.
+EXAMPLE = r'<pre tabindex="0" data-request="(.*?)">(.*?)</pre>\s*<pre tabindex="0" data-answer>(.*?)</pre>'
 
 
 def page(server: Client) -> str:
@@ -22,13 +28,45 @@ def page(server: Client) -> str:
 
 
 def test_every_example_is_answered_in_the_shape_that_the_page_shows(server: Client) -> None:
-    pattern = r'<pre tabindex="0" data-request="(.*?)">(.*?)</pre>\s*<pre tabindex="0" data-answer>(.*?)</pre>'
-    found = re.findall(pattern, page(server), flags=re.DOTALL)
+    found = re.findall(EXAMPLE, page(server), flags=re.DOTALL)
     assert {path for path, _, _ in found} == set(QUESTIONS)
     for path, question, shown in found:
         answer = server.post(path, **json.loads(html.unescape(question)))
         assert answer.status == 200, answer.body
-        same_shape(json.loads(html.unescape(shown)), answer.json, path)
+        same_shape(without_cuts(shown), answer.json, path)
+
+
+def without_cuts(shown: str) -> Any:
+    """The JSON of an example; "…" stands for entries of a list that are left out."""
+    return json.loads(re.sub(r",\s*…", "", html.unescape(shown)))
+
+
+def test_the_examples_are_what_the_bundled_model_answers() -> None:
+    """Numbers to a tenth of a unit or of their size; after a model was exchanged, write the page's examples anew."""
+    if "en" not in bundled_models():
+        pytest.skip("the English model is not bundled")
+    models = load_models(["en"], [])
+    models.index_now()
+    with running(models) as server:
+        for path, question, shown in re.findall(EXAMPLE, page(server), flags=re.DOTALL):
+            if path == "/tag":
+                pytest.importorskip("torch")
+            same_values(without_cuts(shown), server.post(path, **json.loads(html.unescape(question))).json, path)
+
+
+def same_values(shown: Any, found: Any, where: str) -> None:
+    """Of lists, as many entries as are shown."""
+    if isinstance(shown, dict):
+        assert shown.keys() == found.keys(), where
+        for name in shown:
+            same_values(shown[name], found[name], f"{where}.{name}")
+    elif isinstance(shown, list):
+        for number, (a, b) in enumerate(zip(shown, found, strict=False)):
+            same_values(a, b, f"{where}[{number}]")
+    elif isinstance(shown, float):
+        assert found == pytest.approx(shown, rel=0.1, abs=0.1), where
+    else:
+        assert shown == found, where
 
 
 def same_shape(shown: Any, found: Any, where: str) -> None:

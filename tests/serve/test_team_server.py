@@ -39,6 +39,9 @@ def test_embeddings_as_openai_has_them_are_those_of_encode(server: Client) -> No
     wrong = server.post("/v1/embeddings", input=[[1, 2]], model="en")
     assert (wrong.status, "'input[0]' should be a string" in wrong.json["error"]["message"]) == (422, True)
     assert server.post("/v1/embeddings", input="a", model="en", dimensions=3).status == 422
+    missing = server.post("/v1/embeddings", input="a", model="text-embedding-3-small")
+    assert (missing.status, missing.json["error"]["code"]) == (404, "model_not_found")
+    assert "there are: " in missing.json["error"]["message"]
     assert [one["id"] for one in server.get("/v1/models").json["data"]] == ["en", "ko", "zh"]
 
 

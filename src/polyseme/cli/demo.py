@@ -35,7 +35,7 @@ def demo(
         Path | None, typer.Option(help="The folder to write to; demo-output by default.", metavar="DIR")
     ] = None,
 ) -> None:
-    """Show on one screen what polyseme does: vectors, word senses, how well it works, what to try next.
+    """Show what polyseme does: vectors, word senses, how well it works, what to try next.
 
     Examples:
 
@@ -183,9 +183,10 @@ def _draw(console: Console, studies: list[Study], folder: Path, lang: str) -> li
 
 def _title(console: Console, text: str) -> None:
     from rich.rule import Rule
+    from rich.text import Text
 
     console.print()
-    console.print(Rule(f"[bold]{text}[/bold]", align="left", style="dim"))
+    console.print(Rule(Text(text, style="bold"), align="left", style="dim"))
 
 
 def _command(console: Console, command: str) -> None:

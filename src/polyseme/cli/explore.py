@@ -50,5 +50,6 @@ def explore(
         models.index_now()
         count = write_site(models, export, chosen, address)
     if not quiet:
-        typer.echo(f"{count} words in {export}; look at them: python -m http.server --directory {export}", err=True)
+        words = f"{count:,} word{'s' if count != 1 else ''}"
+        typer.echo(f"{words} in {export}; look at the site: python -m http.server --directory {export}", err=True)
     typer.echo(str(export))

@@ -13,6 +13,9 @@ import typer
 
 from polyseme.cli.printing import on_terminal, print_json, print_tsv
 
+#: Columns that a narrow terminal does without, the container first, and the least that is shown of a title.
+MAKE_WAY, LEAST_TITLE = (4, 3), 20
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -131,7 +134,10 @@ def _for_programs(row: _Row) -> dict[str, Any]:
 
 
 def _print_table(rows: list[_Row]) -> None:
-    """One line for each model, as wide as the terminal; the title comes last, and is cut if there is no room."""
+    """One line for each model, as wide as the terminal; the title comes last, and is cut if there is no room.
+
+    On a narrow terminal, the container and then the licence make way for where the model is and its title.
+    """
     from polyseme.formats.releases.reports import shown_size
 
     lines = [("name", "lang", "size", "licence", "container", "from", "what it is")]
@@ -142,10 +148,14 @@ def _print_table(rows: list[_Row]) -> None:
         lines.append((row.name, " ".join(row.languages), size, licence, row.container, where, row.title))
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     room = shutil.get_terminal_size().columns - 1
+    shown = list(range(len(widths)))
+    for column in MAKE_WAY:
+        if sum(widths[one] + 2 for one in shown[:-1]) + LEAST_TITLE > room:
+            shown.remove(column)
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
         cells[2] = line[2].rjust(widths[2])  # a number
-        text = "  ".join(cells).rstrip()
+        text = "  ".join(cells[one] for one in shown).rstrip()
         typer.echo(text if len(text) <= room else text[: room - 1] + "…")
 
 

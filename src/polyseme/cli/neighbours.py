@@ -43,7 +43,13 @@ def neighbours(
             "you set --by or --layer.",
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model that made the index, if it cannot be found.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The model that made the index, if it cannot be found. Without an index: a model, and with it the "
+            "language of the text that comes with polyseme; en by default."
+        ),
+    ] = None,
     options_file: OptionsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
@@ -117,8 +123,7 @@ def _told(neighbour: Neighbour) -> dict[str, object]:
 def _print_table(found: list[Neighbour]) -> None:
     from rich.markup import escape
 
-    table = new_table("similarity", "sentence", "where", left=("sentence",))
-    table.columns[1].no_wrap = False
+    table = new_table("similarity", "sentence", "where", left=("sentence", "where"))
     for one in found:
         table.add_row(
             f"{one.similarity:.3f}", word_in_text(one.text, one.span), escape(f"{Path(one.source).name} {one.document}")

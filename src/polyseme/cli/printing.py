@@ -42,16 +42,24 @@ def escaped(text: str) -> str:
     return escape(text)
 
 
-def new_table(*columns: str, title: str | None = None, left: Sequence[str] = ()) -> Table:
-    """An empty table whose columns hold numbers, except those named in ``left``."""
+def new_table(*columns: str, title: str | None = None, left: Sequence[str] = (), bars: Sequence[str] = ()) -> Table:
+    """An empty table whose columns hold numbers, except those named in ``left``, which hold text, and ``bars``.
+
+    Text goes on in the next line: an ellipsis would replace the last letter of a line of wide letters that fills the
+    column, because Rich does not strip the space after it.
+    """
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     for column in columns:
-        is_text = column in left
-        least = None if is_text else max(map(len, column.split()), default=0)  # headings of numbers are never cut
-        table.add_column(column, justify="left" if is_text else "right", no_wrap=is_text, min_width=least)
+        if column in bars:
+            table.add_column(column, no_wrap=True, overflow="crop")
+        elif column in left:
+            table.add_column(column, overflow="fold")
+        else:
+            least = max(map(len, column.split()), default=0)  # headings of numbers are never cut
+            table.add_column(column, justify="right", min_width=least, overflow="fold")
     return table
 
 

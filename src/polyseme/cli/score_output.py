@@ -84,7 +84,7 @@ def print_token_tables(scored: Scored) -> None:
     for _, score in scored:
         rows = list(_rows(score))
         for number, total in enumerate(score.totals):
-            table = new_table("", "bits, read forward", " ", "bits, read backward", "  ", left=("", " ", "  "))
+            table = new_table("", "bits, read forward", " ", "bits, read backward", "  ", left=("",), bars=(" ", "  "))
             for row in (row for row in rows if row.sentence == number):
                 cells = (*_bits_and_bar(row.forward, row.unknown), *_bits_and_bar(row.backward, row.unknown))
                 table.add_row(escaped(row.token), *cells)

@@ -132,7 +132,11 @@ def _print(found: SenseMap) -> None:
     for number, group in enumerate(found.groups, start=1):
         title = " · ".join(group.names) or f"group {number}"
         beside = f"  beside {', '.join(group.around)}" if group.around else ""
-        console.print(Text.assemble("\n", (f"{group.share:>4.0%}  ", "dim"), (title, "bold cyan"), (beside, "dim")))
+        console.print()
+        named = Text.assemble((title, "bold cyan"), (beside, "dim"))
+        for line, part in enumerate(named.wrap(console, max(20, console.width - 6))):
+            part.rstrip()
+            console.print(Text.assemble((f"{group.share:>4.0%}  " if line == 0 else " " * 6, "dim"), part))
         shown = {one.marked: one for one in group.occurrences}
         for one in list(shown.values())[:SHOWN]:
             console.print(Text("      ").append(word_in_text(one.text, one.span)), soft_wrap=True)

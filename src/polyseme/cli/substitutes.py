@@ -54,7 +54,7 @@ def substitutes(
 def _print_table(found: list[Substitute]) -> None:
     from rich.markup import escape
 
-    table = new_table("word", "probability", "", "from the words before", "after", left=("word", ""))
+    table = new_table("word", "probability", "", "from the words before", "after", left=("word",), bars=("",))
     for one in found:
         backward = "" if one.backward is None else _percent(one.backward)
         largest = found[0].probability or 1.0

@@ -28,6 +28,7 @@ def colour_of(label: str) -> str:
 def print_sentences(records: Iterable[Record]) -> None:
     """Names marked in the text, a line of parts of speech, a line for each predicate."""
     from rich.console import Console
+    from rich.padding import Padding
 
     console = Console(highlight=False)
     for record in records:
@@ -38,7 +39,7 @@ def print_sentences(records: Iterable[Record]) -> None:
             if "label" in sentence:
                 console.print(f"  {sentence['label']} ({sentence['confidence']:.2f})", style="dim")
             for frame in sentence.get("frames", ()):
-                console.print(_roles(frame))
+                console.print(Padding(_roles(frame), (0, 0, 0, 2), expand=False))
 
 
 def _marked(text: str, sentence: Record) -> Text:
@@ -77,7 +78,7 @@ def tag_lines(sentence: Record, width: int) -> Text:
 def _roles(frame: Record) -> Text:
     from rich.text import Text
 
-    shown = Text("  ").append(frame["word"], style="bold")
+    shown = Text().append(frame["word"], style="bold")
     for role in frame["roles"]:
         if role["role"] != "V":
             shown.append(f"  {role['role']} ", style="magenta").append(role["text"])

@@ -137,7 +137,8 @@ def _draw_layers(axes: Any, study: Study) -> None:
     axes.legend(loc="upper right", frameon=False, fontsize=8.5, labelcolor="linecolor", handlelength=2.2)
     axes.set_xticks([*layers, len(layers)], [*map(str, layers), "sense"])
     axes.tick_params(length=0, labelsize=8.5, labelcolor=FAINT)
-    axes.set_yticks([tick for tick in axes.get_yticks() if lowest - 0.1 * room <= tick <= 1])
+    others = [tick for tick in axes.get_yticks() if lowest - 0.1 * room <= tick <= 1 - 0.1 * room]
+    axes.set_yticks([*others, 1.0])  # where the curves begin
     axes.margins(x=0.08)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -161,7 +161,8 @@ def output_format(path: Path) -> OutputFormat:
     """The format of ``path`` by its suffix; its packages are there when this returns."""
     name = _FORMATS.get(path.suffix.lower())
     if name is None:
-        raise ConfigError(f"{path} has the suffix {path.suffix or 'none'!r}; expected one of {', '.join(_FORMATS)}")
+        found = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
+        raise ConfigError(f"{path} has {found}; expected one of {', '.join(_FORMATS)}")
     module = import_module(name)
     return OutputFormat(module.write, module.read, module.about, module.IN_ONE_PASS)
 

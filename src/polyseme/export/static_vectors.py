@@ -90,7 +90,8 @@ def corpus_averages(elmo: Elmo, words: Sequence[str], texts: Iterable[str | Sequ
 def check_suffix(path: Path) -> None:
     """ConfigError unless the name tells the format."""
     if path.suffix not in SUFFIXES:
-        raise ConfigError(f"{path} has the suffix {path.suffix or 'none'!r}; expected one of {', '.join(SUFFIXES)}")
+        found = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
+        raise ConfigError(f"{path} has {found}; expected one of {', '.join(SUFFIXES)}")
 
 
 def write_vectors(path: Path, found: ExportedVectors) -> None:

@@ -36,9 +36,7 @@ b { color: var(--shade); font-weight: 600; }
 def save_sense_page(found: SenseMap, path: Path, *, lang: str) -> None:
     """Write the map and its groups; ``lang`` is that of the sentences."""
     ways = "one way" if len(found.groups) == 1 else f"{len(found.groups)} ways"
-    count = f"{found.total:,} occurrence{'s' if found.total != 1 else ''}"
-    if found.total != len(found.occurrences):
-        count += f", {len(found.occurrences)} of them on the map"
+    count = counted(found)
     cards = "\n".join(_card(group, number) for number, group in enumerate(found.groups))
     page = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -51,6 +49,12 @@ def save_sense_page(found: SenseMap, path: Path, *, lang: str) -> None:
     )
     with replace_when_complete(path) as file:
         file.write(page.encode("utf-8", "replace"))
+
+
+def counted(found: SenseMap) -> str:
+    """How many occurrences there are, and how many of them are on the map: at most so many, and in the same case."""
+    count = f"{found.total:,} occurrence{'s' if found.total != 1 else ''}"
+    return count if found.total == len(found.occurrences) else f"{count}, {len(found.occurrences)} of them on the map"
 
 
 def _card(group: SenseGroup, number: int) -> str:
@@ -83,6 +87,7 @@ def _map(found: SenseMap) -> str:
 def _fitted(points: Floats) -> Floats:
     low, high = points.min(axis=0), points.max(axis=0)
     share = (points - low) / np.maximum(high - low, 1e-9)
+    share[:, 1] = 1 - share[:, 1]  # SVG counts downwards; the picture has the same side up
     fitted: Floats = EDGE + share * np.array([WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE])
     return fitted
 

@@ -10,7 +10,7 @@ from typing import Any
 from polyseme.extras import needing
 from polyseme.jobs.atomic import replace_when_complete
 from polyseme.senses.sense_map import SenseMap
-from polyseme.senses.sense_page import COLOURS
+from polyseme.senses.sense_page import COLOURS, counted
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, FAINT = "#333333", "#767676"
@@ -63,7 +63,7 @@ def _draw(figure: Any, found: SenseMap) -> None:
     for number in range(len(found.groups)):
         members = points[found.labels == number]
         left.scatter(*members.T, s=34, color=COLOURS[number], marker=MARKERS[number], alpha=0.75, linewidths=0)
-    left.set_title(f"{found.word}: {len(found.occurrences)} occurrences", loc="left", fontsize=12, fontweight="bold")
+    left.set_title(f"{found.word}: {counted(found)}", loc="left", fontsize=12, fontweight="bold")
     left.set_xticks([])
     left.set_yticks([])
     left.margins(0.08)

@@ -51,7 +51,8 @@ def refused(refusal: Refusal, path: str = "") -> Response:
     """One sentence; clients of /v1 look for it one level deeper."""
     error: object = refusal.sentence
     if path.startswith("/v1/"):
-        error = {"message": refusal.sentence, "type": "invalid_request_error", "param": None, "code": None}
+        code = "model_not_found" if refusal.status == 404 else None
+        error = {"message": refusal.sentence, "type": "invalid_request_error", "param": None, "code": code}
     return json_answer({"error": error}, refusal.status, refusal.headers)
 
 

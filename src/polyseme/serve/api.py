@@ -13,6 +13,7 @@ from polyseme.errors import PolysemeError
 from polyseme.lm.lexicon import Direction
 from polyseme.mixing import mixed
 from polyseme.senses.nearest import NearestQuery, cosine
+from polyseme.senses.uses import Readout
 from polyseme.serve import questions
 from polyseme.serve.answers import (
     JSON_NUMBER,
@@ -32,6 +33,7 @@ from polyseme.serve.arguments import (
     read_marked,
     read_mix,
     read_place,
+    read_places,
     read_texts,
     read_weights,
     split_texts,
@@ -118,14 +120,16 @@ async def substitutes(service: Service, fields: Fields) -> Response:
 
 
 async def neighbours(service: Service, fields: Fields) -> Response:
-    """A marked word → its nearest occurrences in the index."""
+    """A marked word → its nearest occurrences in the index, with the defaults of ``Index.neighbours``."""
     model = service.model(fields)
     place = await read_place(fields, model, service.limits)
     k = fields.number("k", 1, MOST_WORDS, 10)
-    by = cast(Literal["word", "sense"], fields.choice("by", ("word", "sense"), "word"))
-    same_word = fields.flag("same_word")
+    layered = any([fields.has("layer"), fields.has("mix")])  # a list: fields are known when they have been looked for
+    same_word = fields.flag("same_word", not fields.has("by") and not layered and model.has_uses(place.word))
+    by_default = "sense" if same_word and not layered else "word"
+    by = cast(Literal["word", "sense"], fields.choice("by", ("word", "sense"), by_default))
     asked = NearestQuery(place, read_weights(fields, model), k, same_word, by)
-    if by == "sense" and (not same_word or fields.has("layer") or fields.has("mix")):
+    if by == "sense" and (not same_word or layered):
         raise Refusal(
             422, 'by "sense", the contexts of one word are compared: it needs "same_word": true, and no layer or mix'
         )
@@ -138,6 +142,9 @@ async def neighbours(service: Service, fields: Fields) -> Response:
 async def similarity(service: Service, fields: Fields) -> Response:
     """Two texts → the cosine of their marked words in every layer; with "grid", of every word with every word."""
     model = service.model(fields)
+    by = cast(Readout, fields.choice("by", get_args(Readout), "word"))
+    if by != "word":
+        return await _similarity_of_contexts(service, fields, model, by)
     plain, spans = zip(*(read_marked(fields.text(name)) for name in ("first", "second")), strict=True)
     weights = read_mix(fields, model)
     grid = fields.flag("grid")
@@ -158,6 +165,17 @@ async def similarity(service: Service, fields: Fields) -> Response:
         answer["grids"] = [cosine(x, y) for x, y in zip(*layers, strict=True)]  # [L+1][N][M]
         answer["mix_grid"] = cosine(*(mixed(one, weights) for one in layers))
     return json_answer(answer)
+
+
+async def _similarity_of_contexts(service: Service, fields: Fields, model: ServedModel, by: Readout) -> Response:
+    """Two marked words → one number."""
+    if fields.has("grid") or fields.has("mix"):
+        raise Refusal(422, f'by "{by}", the contexts of two words are compared: there is no grid and no mix')
+    first, second = read_places(fields, ("first", "second"), model, service.limits)
+    fields.end()
+    item = (first, second, by)
+    found = await service.ask(questions.similarities, model, item, len(first.tokens) + len(second.tokens))
+    return json_answer({"model": model.name, "by": by, "similarity": found})
 
 
 async def senses(service: Service, fields: Fields) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,15 +74,25 @@ async def read_place(fields: Fields, model: ServedModel, limits: Limits) -> Plac
         position = fields.number("position", 0, len(tokens) - 1)
         place = Place(tokens, position, position + 1)
     else:
-        text = fields.text("text")
-        if len(text) > AT_ONCE:
-            raise Refusal(413, f"a text with a marked word may have {AT_ONCE} characters, but this has {len(text)}")
-        try:
-            place = find_place(model.elmo, text)
-        except PolysemeError as error:
-            raise Refusal(422, str(error)) from None
+        place = marked_place(fields.text("text"), model)
     _within([Text([_as_sentence(list(place.tokens))])], limits)
     return place
+
+
+def read_places(fields: Fields, names: Sequence[str], model: ServedModel, limits: Limits) -> list[Place]:
+    """From several fields, each a text with a word in brackets."""
+    places = [marked_place(fields.text(name), model) for name in names]
+    _within([Text([_as_sentence(list(place.tokens))]) for place in places], limits)
+    return places
+
+
+def marked_place(text: str, model: ServedModel) -> Place:
+    if len(text) > AT_ONCE:
+        raise Refusal(413, f"a text with a marked word may have {AT_ONCE} characters, but this has {len(text)}")
+    try:
+        return find_place(model.elmo, text)
+    except PolysemeError as error:
+        raise Refusal(422, str(error)) from None
 
 
 def read_marked(text: str) -> tuple[str, tuple[int, int] | None]:
@@ -103,8 +113,8 @@ def marked_tokens(text: Text, span: tuple[int, int] | None) -> npt.NDArray[np.bo
 
 
 def read_weights(fields: Fields, model: ServedModel) -> tuple[float, ...]:
-    """From "layer" (a number, "top" or "mix") and "mix", the weights of a mix."""
-    layer = fields.choice("layer", ("mix", "top", *range(model.layers)), "mix")
+    """From "layer" (a number, "top" or "mix") and "mix", the weights of a mix; the top layer where neither is given."""
+    layer = fields.choice("layer", ("mix", "top", *range(model.layers)), "mix" if fields.has("mix") else "top")
     weights = read_mix(fields, model)
     return weights if layer == "mix" else mix_weights(layer, model.layers)
 

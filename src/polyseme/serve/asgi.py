@@ -131,7 +131,7 @@ async def _not_here(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     path, method = request.scope["path"][:60], request.method[:12]  # not .url, which fails on a wrong Host
     said = f"{path!r} does not take {method}" if status == 405 else f"there is nothing at {path!r}"
-    return refused(Refusal(status, f"{said}; what can be asked is listed at /docs", _headers(error)))
+    return refused(Refusal(status, f"{said}; see /docs for all requests", _headers(error)))
 
 
 def _headers(error: Exception) -> dict[str, str]:

@@ -29,7 +29,7 @@ IGNORED_BY_TEI = ("truncation_direction", "prompt_name")
 
 async def openai_embeddings(service: Service, fields: Fields) -> Response:
     """``POST /v1/embeddings``"""
-    model = service.model(fields)
+    model = _named_model(service, fields)
     form = fields.choice("encoding_format", ("float", "base64"), "float")
     if fields.has("dimensions") and fields.number("dimensions", 1, 1 << 20) != model.elmo.config.width:
         width = model.elmo.config.width
@@ -41,6 +41,15 @@ async def openai_embeddings(service: Service, fields: Fields) -> Response:
     ]
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return json_answer({"object": "list", "data": data, "model": model.name, "usage": usage})
+
+
+def _named_model(service: Service, fields: Fields) -> ServedModel:
+    """The model of a request; OpenAI answers 404 where there is none of this name."""
+    name = fields.text("model", service.models.default.name)
+    try:
+        return service.models.find(name)
+    except Refusal as refusal:
+        raise Refusal(404, refusal.sentence) from None
 
 
 async def tei_embed(service: Service, fields: Fields) -> Response:

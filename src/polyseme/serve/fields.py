@@ -84,7 +84,9 @@ class Fields:
     def end(self) -> None:
         """To be called when every field was asked for."""
         if unknown := sorted(self._fields.keys() - set(self._known)):
-            raise Refusal(422, f"there is no field {_shown(unknown[0])}; there are: {', '.join(self._known)}")
+            raise Refusal(
+                422, f"there is no field {_shown(unknown[0])}; there are: {', '.join(dict.fromkeys(self._known))}"
+            )
 
     def _take(self, name: str, default: object, *, optional: bool = False) -> object:
         self._known.append(name)

@@ -6,9 +6,10 @@ asked, so that whoever keeps to the description is not refused for a field.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from polyseme import __version__
+from polyseme.senses.uses import Readout
 from polyseme.serve.api import MOST_WORDS
 from polyseme.serve.limits import Limits
 from polyseme.serve.listening import Listening
@@ -23,17 +24,18 @@ FLAG: Schema = {"type": "boolean"}
 MAYBE: Schema = {"type": ["number", "null"]}
 SPAN: Schema = {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": 2}
 REFUSALS = {
-    400: "The body is no JSON.",
-    401: "A token is needed.",
-    403: "The server was asked under another name than localhost.",
+    400: "The body is not valid JSON.",
+    401: "The token is missing or wrong.",
+    403: "The request was sent to a host name other than localhost.",
+    404: "There is no such model (OpenAI's paths).",
     408: "The body did not arrive in time.",
     413: "The request or its answer is too large.",
-    415: "The body is of another type.",
-    422: "A field is missing, unknown or wrong, or cannot be answered.",
-    429: "This client asked too often.",
+    415: "The content type is not JSON.",
+    422: "A field is missing, unknown or wrong, or the request cannot be answered.",
+    429: "This client sends too many requests.",
     500: "The server failed.",
-    503: "Too much waits already, or the index is being built.",
-    504: "There was no answer in time.",
+    503: "The queue is full, or the index is still being built.",
+    504: "The answer took too long.",
 }
 
 
@@ -107,7 +109,7 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
     tasks = sorted({name for one in models for name in one.runs})
     return {
         "/encode": (
-            "Texts or tokens become vectors.",
+            "Turn texts or tokens into vectors.",
             record(
                 **named, **texts, **weights, layers={"enum": ["mix", "top", "all", *range(layers)]},
                 pool={"enum": ["none", "mean"]}, format={"enum": ["json", "npy"]},
@@ -120,7 +122,7 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
             record("model texts", model=TEXT, texts=listed(record("tokens forward unknown", **split, **scores))),
         ),
         "/substitutes": (
-            "The words that could stand in the place of one.",
+            "Words that could replace a word.",
             record(
                 **named, **place, **k, direction={"enum": ["both", "forward", "backward"]}, exclude_original=FLAG
             ) | either_place,
@@ -142,11 +144,17 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
             ),
         ),
         "/similarity": (
-            "The cosine of two words or texts, layer by layer.",
-            record("first second", **named, first=TEXT, second=TEXT, **weights, grid=FLAG),
+            "The cosine of two words or texts, layer by layer; or how alike two words are by their contexts.",
             record(
-                "model cosines mix", model=TEXT, cosines=listed(NUMBER), mix=NUMBER, first=record(**split),
-                second=record(**split), grids=listed(points), mix_grid=points,
+                "first second", **named, first=TEXT, second=TEXT, **weights, grid=FLAG,
+                by={"enum": [*get_args(Readout)]},
+            ),
+            either(
+                record(
+                    "model cosines mix", model=TEXT, cosines=listed(NUMBER), mix=NUMBER, first=record(**split),
+                    second=record(**split), grids=listed(points), mix_grid=points,
+                ),
+                record("model by similarity", model=TEXT, by=TEXT, similarity=NUMBER),
             ),
         ),
         "/senses": (
@@ -169,7 +177,7 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
             ),
         ),
         "/v1/embeddings": (
-            "Vectors of texts, as OpenAI's clients ask for them.",
+            "Vectors of texts, for OpenAI's clients.",
             record(
                 "input", **named, input=either(TEXT, many(TEXT, limits.texts)), user=TEXT,
                 encoding_format={"enum": ["float", "base64"]}, dimensions={"const": models.default.elmo.config.width},
@@ -183,7 +191,7 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
             ),
         ),
         "/embed": (
-            "Vectors of texts by the first model, as text-embeddings-inference answers.",
+            "Vectors of texts by the first model, for clients of text-embeddings-inference.",
             record(
                 "inputs", inputs=either(TEXT, many(TEXT, limits.texts)), normalize=FLAG, truncate=FLAG,
                 truncation_direction=TEXT, prompt_name=TEXT,
@@ -195,14 +203,17 @@ def _questions(models: Models, limits: Limits) -> dict[str, tuple[str, Schema, S
 
 def _gets() -> dict[str, tuple[str, Schema]]:
     return {
-        "/models": ("What can be asked, and how far an index is.", record("models", models=listed({"type": "object"}))),
-        "/health": ("That the server lives.", record("status version", status=TEXT, version=TEXT)),
+        "/models": (
+            "The models, their tasks, and whether their indexes are ready.",
+            record("models", models=listed({"type": "object"})),
+        ),
+        "/health": ("The server is running.", record("status version", status=TEXT, version=TEXT)),
         "/v1/models": (
-            "The models, as OpenAI's clients ask.",
+            "The models, for OpenAI's clients.",
             record("object data", object=TEXT, data={"type": "array"}),
         ),
         "/info": (
-            "What a client of text-embeddings-inference asks first.",
+            "The model and its limits, for clients of text-embeddings-inference.",
             {"type": "object", "required": ["model_id"]},
         ),
     }

@@ -19,7 +19,7 @@ from polyseme.lm.scoring import Score, score_stream
 from polyseme.senses.nearest import Near, NearestQuery, nearest_by_sense, nearest_in_index, nearest_in_map
 from polyseme.senses.sense import lexicon_or_none
 from polyseme.senses.sense_map import SenseMap
-from polyseme.senses.uses import Uses, read_uses
+from polyseme.senses.uses import Readout, Uses, read_uses
 from polyseme.serve.served import ServedModel
 from polyseme.text.readers import Document
 
@@ -84,6 +84,14 @@ def senses(model: ServedModel, places: list[Place]) -> list[Mapped]:
         _mapped(model.sense_map(place.tokens[place.begin]), uses[number : number + 1])
         for number, place in enumerate(places)
     ]
+
+
+def similarities(model: ServedModel, asked: list[tuple[Place, Place, Readout]]) -> list[float]:
+    """How alike the two places of each question are."""
+    words = lexicon_or_none(model.elmo) if any(by in ("topic", "substitutes", "sense") for _, _, by in asked) else None
+    uses = read_uses(model.elmo, [place for one in asked for place in one[:2]], words)
+    pairs = ((uses[2 * number : 2 * number + 1], uses[2 * number + 1 : 2 * number + 2]) for number in range(len(asked)))
+    return [float(a.similarities(b, by)[0, 0]) for (a, b), (_, _, by) in zip(pairs, asked, strict=True)]
 
 
 def neighbours(model: ServedModel, asked: list[NearestQuery]) -> list[list[Near]]:

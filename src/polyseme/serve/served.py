@@ -64,6 +64,10 @@ class ServedModel:
             self._maps[word] = found
         return self._maps[word]
 
+    def has_uses(self, word: str | None) -> bool:
+        """Whether the index has a word, and its uses can be compared."""
+        return word is not None and self.elmo.state != "carry" and self.index is not None and self.index.count(word) > 0
+
     def task(self, name: str) -> Task:
         """A task model, loaded when it is first asked for; it reads with this model, where it was trained with it."""
         if name not in self._tasks:
