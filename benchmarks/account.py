@@ -55,7 +55,7 @@ NEW = {
     "training in several processes": "cli/launch.py pretrain/distributed.py pretrain/training/distributed.py",
     "tagging, text and pair tasks, learned vectors, one protocol": (
         "tasks/tagging.py tasks/bundled_tasks.py tasks/labelled_files.py tasks/text_classes/* "
-        "tasks/text_pairs/* tasks/vectors/learned.py tasks/parts/gru_fused.py "
+        "tasks/text_pairs/* tasks/vectors/learned.py nn/cells.py nn/linear.py "
         "tasks/classification.py tasks/run_description.py reproduce/adapted.py reproduce/protocol.py "
         "cli/tag*.py cli/task_inputs.py"
     ),
