@@ -65,7 +65,7 @@ def test_failed_in_one_sentence(
         ["substitutes", "a [b] c", "--k", "0"],
         ["index", "a.txt"],
         ["index", "a.txt", "--out", "index", "--layers", "last"],
-        ["neighbours", "index"],
+        ["neighbours"],
         ["pretrain", "corpus"],
         ["pretrain", "corpus", "--out", "run", "--seed", "x"],
     ],

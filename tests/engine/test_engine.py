@@ -93,7 +93,8 @@ def test_it_starts_from_a_given_state_and_tells_the_final_one(
     found, final = Engine(stored).encode_carrying(batch, start, keep_boundaries=True)
     assert_close(found, expected)
     np.testing.assert_allclose(final.h, expected_final.h, rtol=0, atol=TOLERANCE)
-    np.testing.assert_allclose(final.c, expected_final.c, rtol=0, atol=TOLERANCE)
+    # Cells without a clip grow with the steps, and so does what a float can tell of them.
+    np.testing.assert_allclose(final.c, expected_final.c, rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def test_clips_that_bind() -> None:
